@@ -57,6 +57,11 @@ class Kernel:
     builds: tuple[Build, ...]
     controls: "tuple[Control[Kernel], ...]" = ()
 
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Everything that the kernel's measurements depend on."""
+        return (self.function,)
+
 
 @dataclass(frozen=True, slots=True)
 class Arm:
@@ -129,6 +134,12 @@ class Operation:
     """Pairs of arms whose outputs are equal to the byte wherever both cover a case."""
     controls: "tuple[Control[Operation], ...]" = ()
 
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Everything that the operation's measurements depend on."""
+        named = (self.units, self.exposing, self.random, *(arm.covered_units for arm in self.arms))
+        return tuple(reference for reference in named if reference)
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -152,8 +163,14 @@ class Gate:
     model_cases: Reference
     """``(ModelProfile) -> Iterable[Case]``: the cases that one model needs."""
     executed: Reference | None = None
-    """``(case) -> bool``: whether the case is small enough to execute; every case where absent."""
+    """``(case) -> bool``: whether the case is small enough for the interpreter; every case where absent."""
     controls: "tuple[Control[Gate], ...]" = ()
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Everything that the gate's measurements depend on."""
+        named = (self.pick, self.domain, self.model_cases, self.executed)
+        return (*(reference for reference in named if reference), *self.operation.references)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +187,11 @@ class Plan:
     row_bytes: Reference
     """``(ModelProfile) -> int``: bytes of one row for one model."""
     controls: "tuple[Control[Plan], ...]" = ()
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Everything that the plan's measurements depend on."""
+        return (self.configurations, self.capacity, self.demands, self.row_bytes)
 
 
 Subject: TypeAlias = Kernel | Operation | Gate | Plan
@@ -195,7 +217,8 @@ class Family:
             ValueError: Two subjects share a name.
         """
         named: dict[str, Subject] = {}
-        for subject in (*self.kernels, *self.operations, *self.gates, *self.plans):
+        subjects: tuple[Subject, ...] = (*self.kernels, *self.operations, *self.gates, *self.plans)
+        for subject in subjects:
             if subject.name in named:
                 raise ValueError(f"family {self.name}: two subjects are named {subject.name!r}")
             named[subject.name] = subject

@@ -20,15 +20,20 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class ModelProfile:
-    """A model geometry that guards are anchored to; a file in ``profiles/models/``."""
+    """A model geometry that guards are anchored to; a file in ``profiles/models/``. None is unknown."""
 
     name: str
-    layers: int
-    hidden_size: int
+    layers: int | None
+    hidden_size: int | None
     query_heads: int
     kv_heads: int
     head_size: int
-    vocabulary: int
+    vocabulary: int | None
     tensors: tuple[Tensor, ...] = ()
+    attention_layers: int | None = None
+    """Layers with a KV cache that grows with the context; None where all of them have one."""
+    scratch_head_size: int | None = None
+    """Head size that attention scratch is sized by; None where it is the model's own. An engine may size a
+    drafter's scratch by the head size of the model that it drafts for."""
     drafter: str | None = None
     """Profile of the draft model it is served with."""

@@ -1,0 +1,1 @@
+"""The files a user writes: ``guards.yaml`` and ``profiles/``."""

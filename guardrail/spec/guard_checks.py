@@ -1,0 +1,64 @@
+"""What a guard names must exist: metrics, profiles, architectures."""
+
+from collections.abc import Iterator
+
+from guardrail.spec.faults import Fault
+from guardrail.spec.guards import GuardKind
+from guardrail.spec.profiles import Profiles
+from guardrail.spec.suggest import did_you_mean, shortened
+from guardrail.spec.yaml_lines import Document, Plain, Step
+
+Entry = dict[str, Plain]
+
+
+def check_names(
+    document: Document, index: int, entry: Entry, probe: str, kind: GuardKind, profiles: Profiles
+) -> Iterator[Fault]:
+    """Find every name in a guard that names nothing.
+
+    Reads the plain entry, so that a fault elsewhere in the guard hides none of these.
+
+    Args:
+        document: The guards file.
+        index: The guard's place in the list, from 0.
+        entry: The guard as the file states it.
+        probe: The guard's probe.
+        kind: What the probe asks of its guards.
+        profiles: What may be named.
+
+    Yields:
+        One fault for each such name.
+    """
+    at = ("guards", index)
+    yield from _check_require(document, (*at, "require"), entry.get("require"), probe, kind, profiles)
+    for key, what, known in (
+        ("models", "model profile", profiles.models),
+        ("archs", "architecture", profiles.architectures),
+    ):
+        names = entry.get(key)
+        if key not in kind.model.model_fields or not isinstance(names, list):
+            continue
+        for position, name in enumerate(names):
+            if isinstance(name, str) and name not in known:
+                message = f"{key}: no {what} is named {shortened(name)}{did_you_mean(name, known)}"
+                yield document.fault(message, *at, key, position)
+
+
+def _check_require(
+    document: Document, at: tuple[Step, ...], require: Plain, probe: str, kind: GuardKind, profiles: Profiles
+) -> Iterator[Fault]:
+    if not isinstance(require, dict):
+        return
+    names = profiles.names()
+    for metric, bound in require.items():
+        if metric not in kind.metrics:
+            hint = did_you_mean(metric, kind.metrics)
+            yield document.fault(f"the {probe} probe has no metric {shortened(metric)}{hint}", *at, metric)
+        if not isinstance(bound, dict):
+            continue
+        for side, limit in bound.items():
+            for name in limit if isinstance(limit, dict) else ():
+                if name not in names:
+                    hint = did_you_mean(name, names)
+                    message = f"no architecture, device or model profile is named {shortened(name)}{hint}"
+                    yield document.fault(message, *at, metric, side, name)
