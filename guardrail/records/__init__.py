@@ -1,0 +1,1 @@
+"""What one stage hands to the next: measurements, verdicts, reports."""

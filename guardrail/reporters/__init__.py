@@ -1,0 +1,1 @@
+"""How a run is shown and saved: text made of records, and nothing else."""
