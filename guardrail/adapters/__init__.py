@@ -1,0 +1,1 @@
+"""The only importers of device libraries and the only callers of outside tools."""

@@ -1,0 +1,102 @@
+"""Kernel resources out of binaries, by NVIDIA's ``cuobjdump``."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from guardrail.adapters.demangle import demangle
+from guardrail.compiled.elf import HEADER_BYTES, ElfHeader, parse_elf_header
+from guardrail.compiled.resource_usage import parse_resource_usage
+from guardrail.compiled.resources import KernelResources, NothingReadError
+from guardrail.errors import MeasurementError, ToolMissingError
+
+_VERSION = re.compile(r"\bV(\d+\.\d+\.\d+)")
+_NO_DEVICE_CODE = "does not contain device code"
+
+
+def find_cuobjdump() -> Path:
+    """Find the tool: NVIDIA's own wheel, Triton's, then PATH.
+
+    Raises:
+        ToolMissingError: It is nowhere.
+    """
+    on_path = shutil.which("cuobjdump")
+    candidates = [
+        *_in_package("nvidia", "cu*/bin/cuobjdump"),
+        *_in_package("triton", "backends/nvidia/bin/cuobjdump"),
+        *([Path(on_path)] if on_path else []),
+    ]
+    if not candidates:
+        raise ToolMissingError("cuobjdump", "read compiled kernels", "Run: pip install nvidia-cuda-cuobjdump")
+    return candidates[0]
+
+
+def read_header(path: Path) -> ElfHeader | None:
+    """Read a file's ELF header; None where it is no ELF file.
+
+    Raises:
+        MeasurementError: The file is shorter than its header says.
+    """
+    with path.open("rb") as file:
+        header = parse_elf_header(file.read(HEADER_BYTES))
+    if header is not None and path.stat().st_size < header.end_of_tables:
+        raise MeasurementError(
+            f"{path}: truncated: {path.stat().st_size} bytes, and its header speaks of {header.end_of_tables}"
+        )
+    return header
+
+
+def read_binary(path: Path, toolchain: str | None = None) -> Iterator[KernelResources]:
+    """Read every kernel of a cubin or of an ELF library with embedded cubins, while cuobjdump still runs.
+
+    Args:
+        path: The binary.
+        toolchain: What compiled it; cuobjdump and its version where that is not known.
+
+    Yields:
+        The kernels in file order.
+
+    Raises:
+        ToolMissingError: There is no cuobjdump.
+        NothingReadError: The library holds no device code.
+        MeasurementError: The binary is damaged.
+    """
+    tool = find_cuobjdump()
+    header = read_header(path)
+    version = subprocess.Popen([tool, "--version"], stdout=subprocess.PIPE, text=True)
+    with tempfile.TemporaryFile("w+") as complaints:
+        command = [str(tool), "--dump-resource-usage", str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints) as process:
+            reader = toolchain or f"cuobjdump {_version(version)}"
+            assert process.stdout is not None
+            yield from parse_resource_usage(
+                process.stdout, demangle=demangle, toolchain=reader, arch=header.arch if header else None
+            )
+        if process.returncode:
+            complaints.seek(0)
+            raise _failure(path, header, process.returncode, complaints.read().strip())
+
+
+def _failure(path: Path, header: ElfHeader | None, code: int, complaint: str) -> Exception:
+    if _NO_DEVICE_CODE not in complaint:
+        return MeasurementError(f"{path}: cuobjdump failed with exit code {code}: {complaint}")
+    if header is not None and header.is_cubin:
+        return MeasurementError(f"{path}: a cubin that cuobjdump cannot read: it is truncated or damaged")
+    return NothingReadError(f"{path}: holds no device code, so there is nothing to report")
+
+
+def _version(process: "subprocess.Popen[str]") -> str:
+    output, _ = process.communicate()
+    found = _VERSION.search(output)
+    return found[1] if found else "of unknown version"
+
+
+def _in_package(package: str, pattern: str) -> list[Path]:
+    """List files of an installed package without importing it, newest name first."""
+    spec = importlib.util.find_spec(package)
+    folders = (spec.submodule_search_locations or []) if spec else []
+    return [path for folder in folders for path in sorted(Path(folder).glob(pattern), reverse=True)]

@@ -1,0 +1,92 @@
+"""What the target of ``guardrail resources`` is, and the kernels in it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from guardrail.adapters.cuobjdump import read_binary, read_header
+from guardrail.compiled.architectures import base_arch
+from guardrail.compiled.resources import KernelResources, NothingReadError
+from guardrail.compiled.saved import load_kernels
+from guardrail.errors import UsageError
+from guardrail.families import Kernel
+
+_FILE_SUFFIXES = (".cu", ".cubin", ".json", ".so")
+_DEFAULT_ARCH = "sm_90"
+EXPECTED = (
+    "a bundled kernel (family.kernel or module:FAMILY.kernel), a Triton cache folder, a .cu file, a cubin, "
+    "an ELF library, or JSON that `guardrail resources --json` wrote"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What is chosen at launch and is in no binary."""
+
+    threads: int
+    dynamic_shared_bytes: int
+
+
+def read_target(target: str, arch: str | None, launch: Launch | None) -> list[KernelResources]:
+    """Read or compile every kernel of a target.
+
+    Args:
+        target: A path or the name of a subject.
+        arch: Compile for it (``sm_90`` where absent), or read only its kernels from what is already compiled.
+        launch: Launch size of kernels that do not come with one.
+
+    Raises:
+        UsageError: There is no such target.
+        NothingReadError: The target holds no kernel, or none for this architecture.
+        MeasurementError: It cannot be read or does not compile.
+    """
+    path = Path(target)
+    kernels = _read_path(path, arch) if path.exists() else _compile_subject(target, arch or _DEFAULT_ARCH)
+    if launch is None:
+        return kernels
+    return [
+        kernel.launched_with(launch.threads, launch.dynamic_shared_bytes)
+        if kernel.threads is None
+        else kernel
+        for kernel in kernels
+    ]
+
+
+def _read_path(path: Path, arch: str | None) -> list[KernelResources]:
+    if path.is_dir():
+        from guardrail.adapters.triton_cache import read_triton_cache
+
+        return _of_arch(read_triton_cache(path), arch, path)
+    if path.suffix == ".cu":
+        from guardrail.adapters.cuda_compiler import compile_cuda
+
+        return compile_cuda(path, arch or _DEFAULT_ARCH)
+    if read_header(path) is not None:
+        return _of_arch(read_binary(path), arch, path)
+    if path.suffix == ".json":
+        return _of_arch(load_kernels(path.read_text(), str(path)), arch, path)
+    raise UsageError(f"{path}: not something to read kernels from; expected {EXPECTED}")
+
+
+def _of_arch(kernels: Iterable[KernelResources], arch: str | None, path: Path) -> list[KernelResources]:
+    found = list(kernels)
+    if not found:
+        raise NothingReadError(f"{path}: has device code, and no kernel in it")
+    wanted = [kernel for kernel in found if arch in (None, kernel.arch, base_arch(kernel.arch))]
+    if not wanted:
+        architectures = ", ".join(sorted({kernel.arch for kernel in found}))
+        raise NothingReadError(f"{path}: no kernel for {arch}; it has {architectures}")
+    return wanted
+
+
+def _compile_subject(target: str, arch: str) -> list[KernelResources]:
+    from guardrail import registry
+    from guardrail.adapters.triton_compiler import compile_build
+
+    if Path(target).suffix in _FILE_SUFFIXES or "/" in target:
+        raise UsageError(f"{target}: no such file; expected {EXPECTED}")
+    kernel = registry.find_subject(target, registry.families(), (Kernel,))
+    assert isinstance(kernel, Kernel)
+    if not kernel.builds:
+        raise NothingReadError(f"{target}: declares no build, so there is nothing to compile")
+    return [compile_build(kernel.function, build, arch) for build in kernel.builds]

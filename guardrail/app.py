@@ -1,0 +1,247 @@
+"""The composition root: the only place that names concrete adapters, stores and reporters."""
+
+import fnmatch
+import functools
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import guardrail
+from guardrail import registry
+from guardrail.adapters.device import Gpu, executing_gpu
+from guardrail.adapters.surroundings import knobs, provenance, versions
+from guardrail.adapters.workers import WorkerPool
+from guardrail.compiled.architectures import ARCHITECTURES
+from guardrail.compiled.file_subject import FileSubject
+from guardrail.engine import Finished, Job, Progress, run
+from guardrail.errors import UsageError
+from guardrail.families import Family
+from guardrail.probes.interface import Context, Probe
+from guardrail.probes.references import modules_of
+from guardrail.records.report import GuardResult, RunReport
+from guardrail.records.task import Task
+from guardrail.selftest import run_controls
+from guardrail.sources import combined_hash
+from guardrail.spec.guards import Guard, GuardKind, LoadedGuard
+from guardrail.spec.load import load_guards
+from guardrail.spec.profile_files import load_profiles
+from guardrail.spec.profiles import DeviceProfile, Profiles
+from guardrail.store.cache import CachingRunner, MeasurementCache, cache_folder, canonical
+from guardrail.store.runs import judge_again
+
+ProgressListener = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which guards of which file a command is about."""
+
+    guards_file: Path
+    only: tuple[str, ...] = ()
+    """Patterns of guard ids; all guards where empty."""
+    profile: str | None = None
+    """Device profile to measure for, where a guard covers several."""
+    required_profiles: tuple[str, ...] = ()
+    """Device profiles that this machine must have."""
+    fresh: bool = False
+    """Measure again what the cache holds, on new random inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A guards file with everything that its guards refer to."""
+
+    selection: Selection
+    probes: Mapping[str, Probe[Any]]
+    families: Mapping[str, Family]
+    profiles: Profiles
+    guards: tuple[LoadedGuard, ...]
+    gpu: Gpu | None = field(default_factory=executing_gpu)
+
+    @property
+    def folder(self) -> Path:
+        """The guards file's folder, against which files and modules of the user's are found."""
+        return self.selection.guards_file.resolve().parent
+
+    def selected(self) -> list[LoadedGuard]:
+        """Pick the guards whose ids match the selection.
+
+        Raises:
+            UsageError: A pattern matches no guard.
+        """
+        for pattern in self.selection.only:
+            if not any(fnmatch.fnmatchcase(loaded.guard.id, pattern) for loaded in self.guards):
+                known = ", ".join(loaded.guard.id for loaded in self.guards) or "none"
+                raise UsageError(
+                    f"--only {pattern}: no guard of {self.selection.guards_file} has such an id ({known})"
+                )
+        return [loaded for loaded in self.guards if _matches(loaded.guard.id, self.selection.only)]
+
+    def subject(self, name: str, kinds: tuple[type, ...]) -> Any:
+        """Find a subject: a file beside the guards file where one of that name exists, else a family's.
+
+        Raises:
+            UsageError: There is no such subject.
+        """
+        path = self.folder / name
+        if FileSubject in kinds and path.exists():
+            return FileSubject.read(path)
+        return registry.find_subject(name, self.families, kinds)
+
+    def jobs(self) -> list[Job]:
+        """Join each selected guard with its probe, its subject and the hash of what it depends on."""
+        jobs = []
+        for loaded in self.selected():
+            probe = self.probes[loaded.guard.probe]
+            subject = self.subject(loaded.guard.subject, probe.subjects)
+            jobs.append(Job(loaded, probe, subject, _subject_hash(loaded.guard, subject)))
+        return jobs
+
+    def context(self) -> Context:
+        """Describe the run's surroundings to the probes."""
+        return Context(
+            models=self.profiles.models,
+            device=self._device_profile(),
+            interpreted=self.gpu is None,
+            seed=random.SystemRandom().randrange(2**31) if self.selection.fresh else 0,
+        )
+
+    def runner(self) -> CachingRunner:
+        """Make the runner that every task of this run goes through."""
+        pool = WorkerPool([str(self.folder)], len(os.sched_getaffinity(0)), self.gpu is None)
+        surroundings = canonical([versions(), knobs(), self.gpu])
+        return CachingRunner(
+            pool,
+            MeasurementCache(cache_folder()),
+            functools.partial(_task_key, surroundings),
+            self.selection.fresh,
+        )
+
+    def absent_profiles(self) -> tuple[str, ...]:
+        """Name the required device profiles that are not this machine's.
+
+        Raises:
+            UsageError: A required profile does not exist.
+        """
+        return tuple(
+            name
+            for name in self.selection.required_profiles
+            if self.gpu is None or self._known_device(name).device_name != self.gpu.name
+        )
+
+    def _device_profile(self) -> DeviceProfile | None:
+        return self._known_device(self.selection.profile) if self.selection.profile else None
+
+    def _known_device(self, name: str) -> DeviceProfile:
+        if name not in self.profiles.devices:
+            raise UsageError(
+                f"there is no device profile {name!r}; known: {', '.join(sorted(self.profiles.devices))}"
+            )
+        return self.profiles.devices[name]
+
+
+def open_workspace(selection: Selection) -> Workspace:
+    """Load a guards file and everything that it names.
+
+    Raises:
+        ConfigurationError: Something in the guards file or a profile is wrong; everything that is, at once.
+        UsageError: A family or probe cannot be loaded.
+    """
+    folder = selection.guards_file.resolve().parent
+    if str(folder) not in sys.path:
+        # A family that a user keeps beside the guards file is imported by name.
+        sys.path.insert(0, str(folder))
+    probes, families = registry.probes(), registry.families()
+    profiles = load_profiles(selection.guards_file, frozenset(ARCHITECTURES))
+
+    def subject_fault(guard: Guard) -> str | None:
+        try:
+            workspace.subject(guard.subject, probes[guard.probe].subjects)
+            if guard.control is not None:
+                workspace.subject(guard.control, probes[guard.probe].subjects)
+        except UsageError as error:
+            return str(error)
+        return None
+
+    workspace = Workspace(selection, probes, families, profiles, ())
+    guards = load_guards(selection.guards_file, guard_kinds(probes), profiles, subject_fault)
+    return Workspace(selection, probes, families, profiles, guards, workspace.gpu)
+
+
+def guard_kinds(probes: Mapping[str, Probe[Any]]) -> dict[str, GuardKind]:
+    """List what each probe asks of its guards."""
+    return {
+        name: GuardKind(probe.guard, {metric.name: metric for metric in probe.metrics})
+        for name, probe in probes.items()
+    }
+
+
+def check(selection: Selection, on_progress: ProgressListener) -> RunReport:
+    """Measure and judge the selected guards."""
+    workspace = open_workspace(selection)
+    return _report(workspace, lambda jobs: run(jobs, workspace.runner(), workspace.context()), on_progress)
+
+
+def self_test(selection: Selection, on_progress: ProgressListener) -> RunReport:
+    """Run the negative controls of the selected guards."""
+    workspace = open_workspace(selection)
+    kinds = tuple({kind for probe in workspace.probes.values() for kind in probe.subjects})
+    resolve = functools.partial(workspace.subject, kinds=kinds)
+    return _report(
+        workspace,
+        lambda jobs: run_controls(jobs, workspace.runner(), workspace.context(), resolve),
+        on_progress,
+    )
+
+
+def check_saved(selection: Selection, saved: Path) -> RunReport:
+    """Judge a saved report by the bounds of the guards file as it is now."""
+    workspace = open_workspace(selection)
+    return judge_again(saved, workspace.jobs(), str(selection.guards_file))
+
+
+def _report(
+    workspace: Workspace,
+    events: Callable[[list[Job]], Iterator[Progress | Finished]],
+    on_progress: ProgressListener,
+) -> RunReport:
+    """Drain a run's events into a report, in the order of the guards file."""
+    start = time.perf_counter()
+    absent = workspace.absent_profiles()
+    jobs = workspace.jobs()
+    results: dict[int, GuardResult] = {}
+    for event in events(jobs):
+        if isinstance(event, Progress):
+            on_progress(event)
+        else:
+            results[event.position] = event.result
+    return RunReport(
+        guards_file=str(workspace.selection.guards_file),
+        guards=tuple(results[position] for position in range(len(jobs))),
+        provenance=provenance(workspace.folder, workspace.gpu),
+        version=guardrail.__version__,
+        seconds=time.perf_counter() - start,
+        absent_profiles=absent,
+    )
+
+
+def _matches(guard_id: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatch.fnmatchcase(guard_id, pattern) for pattern in patterns)
+
+
+def _task_key(surroundings: str, task: Task) -> str:
+    """Hash everything that a task's outcome depends on."""
+    modules = (task.function.partition(":")[0], *task.modules)
+    return combined_hash(modules, task.function, task.environment, canonical(task.arguments), surroundings)
+
+
+def _subject_hash(guard: Guard, subject: Any) -> str:
+    """Hash everything of a subject that can change what is measured for it, and what the guard asks to measure."""
+    asked = guard.model_dump_json(exclude={"title", "require"})
+    modules = () if isinstance(subject, FileSubject) else modules_of(subject.references)
+    return combined_hash(modules, canonical(subject), asked)

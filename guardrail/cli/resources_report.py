@@ -1,0 +1,91 @@
+"""What ``guardrail resources`` reads, prints and says to the shell."""
+
+import re
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from guardrail.adapters.resource_targets import Launch, read_target
+from guardrail.compiled.architectures import require_arch
+from guardrail.compiled.diff import compare
+from guardrail.compiled.order import worst_first
+from guardrail.compiled.resources import KernelResources, NothingReadError
+from guardrail.compiled.saved import dump_comparison, dump_kernels
+from guardrail.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PIPE_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One command line."""
+
+    target: str
+    arch: str | None
+    kernel: str | None
+    launch: Launch | None
+    as_json: bool
+    show_all: bool
+
+
+def report_kernels(request: Request) -> ExitCode:
+    """Print the kernels of the target, worst first."""
+    kernels = worst_first(_read(request))
+    if request.as_json:
+        sys.stdout.write(dump_kernels(kernels) + "\n")
+        return ExitCode.OK
+    from guardrail.compiled import table
+
+    table.print_kernels(kernels, _console(), None if request.show_all else table.ROWS)
+    return ExitCode.OK
+
+
+def report_comparison(request: Request, old: str) -> ExitCode:
+    """Print what changed since the older target.
+
+    Returns:
+        FAILED where a kernel gained registers, stack or spills, or lost a block per SM.
+
+    Raises:
+        NothingReadError: The two have no kernel in common.
+    """
+    comparison = compare(old=_read(replace(request, target=old)), new=_read(request))
+    if not comparison.paired:
+        raise NothingReadError(
+            f"{request.target} and {old} have no kernel in common, by name and architecture"
+        )
+    if request.as_json:
+        sys.stdout.write(dump_comparison(comparison) + "\n")
+    else:
+        from guardrail.compiled import table
+
+        table.print_comparison(comparison, _console(), None if request.show_all else table.ROWS)
+    return ExitCode.FAILED if comparison.worse else ExitCode.OK
+
+
+def _read(request: Request) -> list[KernelResources]:
+    if request.arch is not None:
+        require_arch(request.arch)
+    pattern = _pattern(request.kernel)
+    kernels = read_target(request.target, request.arch, request.launch)
+    wanted = [kernel for kernel in kernels if pattern.search(kernel.name)]
+    if not wanted:
+        raise NothingReadError(f"{request.target}: no kernel's name matches {request.kernel!r}")
+    return wanted
+
+
+def _pattern(kernel: str | None) -> "re.Pattern[str]":
+    try:
+        return re.compile(kernel or "")
+    except re.error as error:
+        raise UsageError(f"--kernel {kernel!r} is not a regular expression: {error}") from None
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=max(_PIPE_WIDTH, console.width))

@@ -1,0 +1,23 @@
+"""Which kernel to look at first."""
+
+from collections.abc import Iterable
+
+from guardrail.compiled.resources import KernelResources
+
+
+def worst_first(kernels: Iterable[KernelResources]) -> list[KernelResources]:
+    """Sort by spills, then stack, then fewest blocks per SM, then registers and shared memory."""
+    return sorted(kernels, key=_badness)
+
+
+def _badness(kernel: KernelResources) -> tuple[int, int, int, int, int, str, str]:
+    blocks = kernel.blocks_per_sm
+    return (
+        -(kernel.spill_bytes or 0),
+        -kernel.stack_bytes,
+        0 if blocks is None else blocks,
+        -kernel.registers,
+        -kernel.shared_bytes,
+        kernel.name,
+        kernel.arch,
+    )

@@ -1,0 +1,113 @@
+"""Kernel resources and their changes as terminal tables."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from guardrail.compiled.diff import Change, Comparison
+from guardrail.compiled.names import shorten
+from guardrail.compiled.resources import KernelResources
+
+ROWS = 50
+UNKNOWN = "-"
+_FIGURES = ("arch", "regs", "stack", "spill st/ld", "shared", "threads", "blocks/SM", "limited by")
+_LEFT_ALIGNED = ("arch", "limited by")
+
+
+def print_kernels(kernels: Sequence[KernelResources], console: Console, rows: int | None = ROWS) -> None:
+    """Print one row a kernel below a line with toolchain and count.
+
+    Args:
+        kernels: In the order to print them.
+        console: Where to print.
+        rows: How many to print; all of them where None.
+    """
+    console.print(f"{_count(len(kernels), 'kernel')}, {_toolchains(kernels)}", highlight=False)
+    shown = kernels[:rows]
+    _print_table(console, [kernel.name for kernel in shown], [_figures(kernel) for kernel in shown])
+    _print_rest(console, len(kernels) - len(shown))
+
+
+def print_comparison(comparison: Comparison, console: Console, rows: int | None = ROWS) -> None:
+    """Print the counts of a comparison and the kernels that got worse, every kernel where `rows` is None."""
+    counts = (
+        f"{len(comparison.worse)} worse, {len(comparison.better)} better, {comparison.unchanged} unchanged, "
+        f"{len(comparison.added)} added, {len(comparison.removed)} removed"
+    )
+    console.print(counts, highlight=False)
+    pairs = [*comparison.worse, *comparison.better]
+    if pairs:
+        old = _toolchains([change.old for change in pairs])
+        new = _toolchains([change.new for change in pairs])
+        console.print(new if old == new else f"{old} → {new}", highlight=False)
+    _print_changes("worse", comparison.worse, console, rows)
+    if rows is None:
+        _print_changes("better", comparison.better, console, rows)
+        for title, kernels in (("added", comparison.added), ("removed", comparison.removed)):
+            if kernels:
+                console.print(f"\n{title}:", highlight=False)
+                print_kernels(kernels, console, rows)
+
+
+def _print_changes(title: str, changes: Sequence[Change], console: Console, rows: int | None) -> None:
+    if not changes:
+        return
+    console.print(f"\n{title}:", highlight=False)
+    shown = changes[:rows]
+    figures = [tuple(map(_transition, _figures(change.old), _figures(change.new))) for change in shown]
+    _print_table(console, [change.new.name for change in shown], figures)
+    _print_rest(console, len(changes) - len(shown))
+
+
+def _print_table(console: Console, names: Sequence[str], figures: Sequence[tuple[str, ...]]) -> None:
+    """Print named rows without the columns that say nothing in any row; names take the width that is left."""
+    told = [i for i in range(len(_FIGURES)) if any(row[i] != UNKNOWN for row in figures)]
+    widths = [max(len(_FIGURES[i]), *(len(row[i]) for row in figures)) for i in told]
+    name_width = max(20, console.width - sum(widths) - 2 * len(told))
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("name", no_wrap=True)
+    for i in told:
+        table.add_column(
+            _FIGURES[i], no_wrap=True, justify="left" if _FIGURES[i] in _LEFT_ALIGNED else "right"
+        )
+    for name, row in zip(names, figures, strict=True):
+        table.add_row(shorten(name, name_width), *(row[i] for i in told))
+    console.print(table, markup=False, highlight=False)
+
+
+def _print_rest(console: Console, hidden: int) -> None:
+    if hidden:
+        console.print(f"{hidden} more, --all shows them", highlight=False)
+
+
+def _figures(kernel: KernelResources) -> tuple[str, ...]:
+    spills = UNKNOWN
+    if kernel.spill_store_bytes is not None and kernel.spill_load_bytes is not None:
+        spills = f"{kernel.spill_store_bytes}/{kernel.spill_load_bytes}"
+    return (
+        kernel.arch,
+        str(kernel.registers),
+        str(kernel.stack_bytes),
+        spills,
+        str(kernel.shared_bytes),
+        _text(kernel.threads),
+        _text(kernel.blocks_per_sm),
+        _text(kernel.limited_by),
+    )
+
+
+def _text(value: int | str | None) -> str:
+    return UNKNOWN if value is None else str(value)
+
+
+def _transition(old: str, new: str) -> str:
+    return new if old == new else f"{old} → {new}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _toolchains(kernels: Sequence[KernelResources]) -> str:
+    return "; ".join(sorted({kernel.toolchain for kernel in kernels}))

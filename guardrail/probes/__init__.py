@@ -1,0 +1,1 @@
+"""Probes measure subjects; they never judge."""

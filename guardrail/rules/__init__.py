@@ -1,0 +1,1 @@
+"""Rules turn measurements and bounds into verdicts; they measure nothing."""

@@ -1,0 +1,130 @@
+"""Judging measurements by the bounds of a guard."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from guardrail.records.measurement import Measurement, Unmeasured
+from guardrail.records.verdict import Status, Verdict
+from guardrail.spec.guards import Bound, Limit, LoadedGuard, Number
+
+
+def judge(loaded: LoadedGuard, measured: Sequence[Measurement | Unmeasured]) -> list[Verdict]:
+    """Apply a guard's bounds to what was measured for it.
+
+    Every measurement of a bounded metric must hold. A metric without a measurement, or one behind which nothing
+    was inspected, is an error: it never passes.
+
+    Args:
+        loaded: The guard with its lines.
+        measured: What its probe returned.
+
+    Returns:
+        One verdict for each bound and measurement, and one for each thing that could not be measured.
+    """
+    verdicts: list[Verdict] = []
+    for item in measured:
+        if isinstance(item, Unmeasured):
+            status, code = (
+                (Status.SKIPPED, "not-for-this-machine") if item.skipped else (Status.ERROR, "not-measured")
+            )
+            verdicts.append(Verdict(status, code, item.reason, where=item.where, line=loaded.line))
+    for metric, bound in loaded.guard.require.items():
+        line = loaded.bound_lines.get(metric, loaded.line)
+        matching = [item for item in measured if isinstance(item, Measurement) and item.metric == metric]
+        if matching:
+            verdicts += [_judge_one(measurement, bound, line) for measurement in matching]
+        elif not verdicts:
+            sentence = f"{metric} was not measured"
+            verdicts.append(Verdict(Status.ERROR, "not-measured", sentence, metric=metric, line=line))
+    return verdicts
+
+
+def _judge_one(measurement: Measurement, bound: Bound, line: int) -> Verdict:
+    status, code, sentence, limit_text, excess = _decide(measurement, bound)
+    return Verdict(
+        status=status,
+        code=code,
+        sentence=sentence,
+        metric=measurement.metric,
+        unit=measurement.unit,
+        where=measurement.where,
+        measured=measurement.value,
+        bound=limit_text,
+        excess=excess,
+        evidence=tuple(finding.sentence for finding in measurement.findings),
+        line=line,
+    )
+
+
+def _decide(measurement: Measurement, bound: Bound) -> tuple[Status, str, str, str, Number | None]:
+    """Decide one measurement: status, code, sentence, the bound in words, and the excess."""
+    name = _name(measurement)
+    limits = list(_limits(bound, measurement))
+    text = " and ".join(words for _, _, words in limits)
+    if not limits:
+        keys = ", ".join(sorted(bound.keys()))
+        return Status.ERROR, "no-bound", f"{name} has no bound: the bound is keyed by {keys}", "", None
+    if measurement.inspected == 0:
+        return Status.ERROR, "nothing-inspected", f"{name}: nothing was inspected", text, None
+    value = measurement.value
+    if value is None or value != value:
+        return Status.ERROR, "not-a-number", f"{name} is not known, must be {text}", text, None
+    low, high = measurement.interval or (value, value)
+    shown = f"{_number(value)} {measurement.unit}"
+    undecided = False
+    for kind, limit, words in limits:
+        beyond = _beyond(kind, limit, low, high)
+        if beyond:
+            sentence = f"{_changed(measurement)}{name} is {shown}, must be {words}"
+            return (
+                Status.FAIL,
+                f"not-{kind}" if kind == "equals" else f"beyond-{kind}",
+                sentence,
+                text,
+                beyond,
+            )
+        undecided = undecided or not _clear(kind, limit, low, high)
+    if undecided:
+        sentence = f"{name} is {shown}, within noise ({_number(low)} to {_number(high)}) of the bound {text}"
+        return Status.UNDECIDED, "within-noise", sentence, text, None
+    return Status.PASS, "holds", f"{name} is {shown}, {text}", text, None
+
+
+def _limits(bound: Bound, measurement: Measurement) -> Iterator[tuple[str, Number, str]]:
+    """List the limits that apply to a measurement, each with its words."""
+    stated: Iterable[tuple[str, Limit | None, str]] = (
+        ("equals", bound.equals, "exactly"),
+        ("floor", bound.floor, "at least"),
+        ("ceiling", bound.ceiling, "at most"),
+    )
+    for kind, limit, words in stated:
+        if isinstance(limit, dict):
+            limit = next((limit[value] for value in measurement.where.values() if value in limit), None)
+        if limit is not None:
+            yield kind, limit, f"{words} {_number(limit)}"
+
+
+def _beyond(kind: str, limit: Number, low: float, high: float) -> Number:
+    """Tell how far a whole interval lies beyond a limit; 0 where it does not."""
+    if kind != "ceiling" and high < limit:
+        return limit - high
+    if kind != "floor" and low > limit:
+        return low - limit
+    return 0
+
+
+def _clear(kind: str, limit: Number, low: float, high: float) -> bool:
+    """Tell whether a whole interval lies on the good side of a limit."""
+    return not _beyond(kind, limit, low, low) and not _beyond(kind, limit, high, high)
+
+
+def _name(measurement: Measurement) -> str:
+    place = ", ".join(measurement.where.values())
+    return f"{measurement.metric} ({place})" if place else measurement.metric
+
+
+def _changed(measurement: Measurement) -> str:
+    return f"{measurement.changed}: " if measurement.changed else ""
+
+
+def _number(value: Number) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,109 @@
+"""Negative controls: every bound must be seen to turn red before its guard is trusted."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from guardrail.engine import Finished, Job, Progress, Runner, run
+from guardrail.families import Control
+from guardrail.probes.interface import Context
+from guardrail.records.report import GuardResult
+from guardrail.records.verdict import Status, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """One control to run for one guard."""
+
+    job: Job
+    control: Control[Any]
+
+
+def run_controls(
+    jobs: Sequence[Job], runner: Runner, context: Context, resolve: Callable[[str], Any]
+) -> Iterator[Progress | Finished]:
+    """Run every guard against its negative controls.
+
+    A guard passes when each metric it bounds was turned red by at least one control, and every control turned red
+    what it promises to.
+
+    Args:
+        jobs: The guards as they would be checked.
+        runner: Where tasks run.
+        context: The run's surroundings.
+        resolve: Finds the subject that a guard's own ``control`` key names.
+
+    Yields:
+        Progress, then one result for each guard.
+    """
+    planned = [_Planned(job, control) for job in jobs for control in _controls(job, resolve)]
+    mutated = [
+        replace(
+            item.job,
+            loaded=replace(item.job.loaded, guard=item.job.probe.narrowed(item.job.loaded.guard)),
+            subject=item.control.mutant,
+        )
+        for item in planned
+    ]
+    results: dict[int, GuardResult] = {}
+    for event in run(mutated, runner, context):
+        if isinstance(event, Progress):
+            yield event
+        else:
+            results[event.position] = event.result
+    for position, job in enumerate(jobs):
+        own = [(item.control, results[index]) for index, item in enumerate(planned) if item.job is job]
+        yield Finished(position, _verdict_on(job, own))
+
+
+def _controls(job: Job, resolve: Callable[[str], Any]) -> list[Control[Any]]:
+    """List the controls that touch a metric which the guard bounds."""
+    guard = job.loaded.guard
+    if guard.control is not None:
+        named = resolve(guard.control)
+        return [Control(guard.control, "named by the guard", named, tuple(guard.require))]
+    stated: Sequence[Control[Any]] = getattr(job.subject, "controls", ())
+    return [control for control in stated if set(control.turns_red) & set(guard.require)]
+
+
+def _verdict_on(job: Job, own: Sequence[tuple[Control[Any], GuardResult]]) -> GuardResult:
+    """Judge a guard by how its controls fared."""
+    guard, line = job.loaded.guard, job.loaded.line
+    verdicts: list[Verdict] = []
+    reddened: set[str] = set()
+    for control, result in own:
+        red = {verdict.metric for verdict in result.verdicts if verdict.status is Status.FAIL}
+        reddened |= red
+        expected = [metric for metric in control.turns_red if metric in guard.require]
+        green = [metric for metric in expected if metric not in red] if guard.control is None else []
+        broken = [verdict.sentence for verdict in result.verdicts if verdict.status is Status.ERROR]
+        if green:
+            sentence = f"control {control.name} ({control.defect}) left {', '.join(green)} green"
+            verdicts.append(
+                Verdict(Status.FAIL, "control-stayed-green", sentence, evidence=tuple(broken), line=line)
+            )
+        else:
+            sentence = f"control {control.name} turned {', '.join(sorted(red))} red"
+            verdicts.append(Verdict(Status.PASS, "control-turned-red", sentence, line=line))
+    for metric in guard.require:
+        if metric not in reddened:
+            sentence = f"no control turns {metric} red, so its bound has never been seen to work"
+            verdicts.append(
+                Verdict(
+                    Status.FAIL,
+                    "no-control",
+                    sentence,
+                    metric=metric,
+                    line=job.loaded.bound_lines.get(metric, line),
+                )
+            )
+    return GuardResult(
+        id=guard.id,
+        title=guard.title,
+        probe=guard.probe,
+        subject=guard.subject,
+        line=line,
+        verdicts=tuple(verdicts),
+        seconds=sum(result.seconds for _, result in own),
+        cached=bool(own) and all(result.cached for _, result in own),
+    )

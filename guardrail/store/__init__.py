@@ -1,0 +1,1 @@
+"""What guardrail keeps on disk."""
