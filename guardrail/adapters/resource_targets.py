@@ -1,6 +1,6 @@
 """What the target of ``guardrail resources`` is, and the kernels in it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,13 +27,16 @@ class Launch:
     dynamic_shared_bytes: int
 
 
-def read_target(target: str, arch: str | None, launch: Launch | None) -> list[KernelResources]:
-    """Read or compile every kernel of a target.
+def read_target(target: str, arch: str | None, launch: Launch | None) -> Iterator[KernelResources]:
+    """Read or compile every kernel of a target, each as soon as it is known.
 
     Args:
         target: A path or the name of a subject.
         arch: Compile for it (``sm_90`` where absent), or read only its kernels from what is already compiled.
         launch: Launch size of kernels that do not come with one.
+
+    Yields:
+        Its kernels, in file order.
 
     Raises:
         UsageError: There is no such target.
@@ -43,16 +46,17 @@ def read_target(target: str, arch: str | None, launch: Launch | None) -> list[Ke
     path = Path(target)
     kernels = _read_path(path, arch) if path.exists() else _compile_subject(target, arch or _DEFAULT_ARCH)
     if launch is None:
-        return kernels
-    return [
-        kernel.launched_with(launch.threads, launch.dynamic_shared_bytes)
-        if kernel.threads is None
-        else kernel
-        for kernel in kernels
-    ]
+        yield from kernels
+        return
+    for kernel in kernels:
+        if kernel.threads is not None:
+            raise UsageError(
+                f"--threads: {kernel.name} comes with its launch size of {kernel.threads} threads a block"
+            )
+        yield kernel.launched_with(launch.threads, launch.dynamic_shared_bytes)
 
 
-def _read_path(path: Path, arch: str | None) -> list[KernelResources]:
+def _read_path(path: Path, arch: str | None) -> Iterable[KernelResources]:
     if path.is_dir():
         from guardrail.adapters.triton_cache import read_triton_cache
 
@@ -68,15 +72,16 @@ def _read_path(path: Path, arch: str | None) -> list[KernelResources]:
     raise UsageError(f"{path}: not something to read kernels from; expected {EXPECTED}")
 
 
-def _of_arch(kernels: Iterable[KernelResources], arch: str | None, path: Path) -> list[KernelResources]:
-    found = list(kernels)
-    if not found:
+def _of_arch(kernels: Iterable[KernelResources], arch: str | None, path: Path) -> Iterator[KernelResources]:
+    seen = set()
+    for kernel in kernels:
+        seen.add(kernel.arch)
+        if arch in (None, kernel.arch, base_arch(kernel.arch)):
+            yield kernel
+    if not seen:
         raise NothingReadError(f"{path}: has device code, and no kernel in it")
-    wanted = [kernel for kernel in found if arch in (None, kernel.arch, base_arch(kernel.arch))]
-    if not wanted:
-        architectures = ", ".join(sorted({kernel.arch for kernel in found}))
-        raise NothingReadError(f"{path}: no kernel for {arch}; it has {architectures}")
-    return wanted
+    if arch not in (None, *seen, *map(base_arch, seen)):
+        raise NothingReadError(f"{path}: no kernel for {arch}; it has {', '.join(sorted(seen))}")
 
 
 def _compile_subject(target: str, arch: str) -> list[KernelResources]:

@@ -99,7 +99,11 @@ def _compile(kernel: Any, build: Build, capability: int) -> _Compilation:
     signature, divisible = _signature(kernel.arg_names, build)
     attributes = {(kernel.arg_names.index(name),): [["tt.divisibility", n]] for name, n in divisible.items()}
     source = ASTSource(kernel, signature, dict(build.constants), attributes)
-    options: dict[str, Any] = {"num_warps": build.warps, "num_stages": build.stages}
+    options: dict[str, Any] = {
+        "num_warps": build.warps,
+        "num_stages": build.stages,
+        "enable_fp_fusion": build.fp_fusion,
+    }
     if build.max_registers is not None:
         options["maxnreg"] = build.max_registers
     log = io.StringIO()

@@ -1,5 +1,6 @@
 """The command ``guardrail resources``: what compiled kernels take of a GPU, without one."""
 
+import gc
 from typing import Annotated
 
 import typer
@@ -25,6 +26,7 @@ def resources(
     from guardrail.adapters.resource_targets import Launch
     from guardrail.cli.resources_report import Request, report_comparison, report_kernels
 
+    gc.disable()  # every record lives to the end: looking for garbage among tens of thousands finds none
     launch = None if threads is None else Launch(threads, dynamic_shared)
     request = Request(target, arch, kernel, launch, as_json=as_json, show_all=show_all)
     code = report_kernels(request) if diff is None else report_comparison(request, diff)

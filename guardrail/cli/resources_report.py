@@ -2,15 +2,16 @@
 
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from guardrail.adapters.resource_targets import Launch, read_target
 from guardrail.compiled.architectures import require_arch
 from guardrail.compiled.diff import compare
-from guardrail.compiled.order import worst_first
+from guardrail.compiled.order import badness, worst_first
 from guardrail.compiled.resources import KernelResources, NothingReadError
-from guardrail.compiled.saved import dump_comparison, dump_kernels
+from guardrail.compiled.saved import dump_comparison, join_json, to_json
 from guardrail.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -33,13 +34,15 @@ class Request:
 
 def report_kernels(request: Request) -> ExitCode:
     """Print the kernels of the target, worst first."""
-    kernels = worst_first(_read(request))
+    kernels = _read(request)
     if request.as_json:
-        sys.stdout.write(dump_kernels(kernels) + "\n")
+        # Each is written out while the next is read: the tool that reads takes longer.
+        rows = sorted((badness(kernel), to_json(kernel)) for kernel in kernels)
+        sys.stdout.write(join_json(text for _, text in rows))
         return ExitCode.OK
     from guardrail.compiled import table
 
-    table.print_kernels(kernels, _console(), None if request.show_all else table.ROWS)
+    table.print_kernels(worst_first(kernels), _console(), None if request.show_all else table.ROWS)
     return ExitCode.OK
 
 
@@ -66,15 +69,17 @@ def report_comparison(request: Request, old: str) -> ExitCode:
     return ExitCode.FAILED if comparison.worse else ExitCode.OK
 
 
-def _read(request: Request) -> list[KernelResources]:
+def _read(request: Request) -> Iterator[KernelResources]:
     if request.arch is not None:
         require_arch(request.arch)
     pattern = _pattern(request.kernel)
-    kernels = read_target(request.target, request.arch, request.launch)
-    wanted = [kernel for kernel in kernels if pattern.search(kernel.name)]
-    if not wanted:
+    found = False
+    for kernel in read_target(request.target, request.arch, request.launch):
+        if pattern.search(kernel.name):
+            found = True
+            yield kernel
+    if not found:
         raise NothingReadError(f"{request.target}: no kernel's name matches {request.kernel!r}")
-    return wanted
 
 
 def _pattern(kernel: str | None) -> "re.Pattern[str]":

@@ -7,10 +7,11 @@ from guardrail.compiled.resources import KernelResources
 
 def worst_first(kernels: Iterable[KernelResources]) -> list[KernelResources]:
     """Sort by spills, then stack, then fewest blocks per SM, then registers and shared memory."""
-    return sorted(kernels, key=_badness)
+    return sorted(kernels, key=badness)
 
 
-def _badness(kernel: KernelResources) -> tuple[int, int, int, int, int, str, str]:
+def badness(kernel: KernelResources) -> tuple[int, int, int, int, int, str, str]:
+    """Give the sort key of `worst_first`."""
     blocks = kernel.blocks_per_sm
     return (
         -(kernel.spill_bytes or 0),

@@ -33,9 +33,14 @@ def to_json_object(kernel: KernelResources) -> dict[str, Any]:
     }
 
 
-def dump_kernels(kernels: Iterable[KernelResources]) -> str:
-    """Write kernels as a JSON array of one object a kernel."""
-    return json.dumps([to_json_object(kernel) for kernel in kernels])
+def to_json(kernel: KernelResources) -> str:
+    """Write one kernel as JSON."""
+    return json.dumps(to_json_object(kernel))
+
+
+def join_json(kernels: Iterable[str]) -> str:
+    """Make one JSON array of kernels, one a line, that `load_kernels` reads."""
+    return "[\n" + ",\n".join(kernels) + "\n]\n"
 
 
 def dump_comparison(comparison: Comparison) -> str:
@@ -53,7 +58,7 @@ def dump_comparison(comparison: Comparison) -> str:
 
 
 def load_kernels(text: str, source: str) -> list[KernelResources]:
-    """Read what `dump_kernels` wrote.
+    """Read what `join_json` wrote.
 
     Args:
         text: The JSON text.

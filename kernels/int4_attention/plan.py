@@ -1,0 +1,76 @@
+"""Size the 3D arm's scratch from an engine's configuration, in query tokens."""
+
+from dataclasses import dataclass
+
+from guardrail.kernels.int4_attention import tuning
+from guardrail.kernels.int4_attention.dispatch import MAX_QUERY_LEN
+
+SEGMENTS = 16
+_PROGRAMS = 128
+"""Programs that fill the device without splitting the keys: sequences x KV heads."""
+_FULL_GRAPH_MODES = frozenset({"FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE"})
+_FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What the scratch depends on."""
+
+    max_num_batched_tokens: int
+    max_num_seqs: int
+    seq_threshold: int
+    """Sequences that the 3D arm takes at most, before captured graphs move the number."""
+    max_query_len: int = MAX_QUERY_LEN
+    capture_sizes: tuple[int, ...] = ()
+    """Token counts that attention is captured at; empty where it runs eagerly."""
+
+
+def seq_threshold(kv_heads: int) -> int:
+    """Count the sequences beyond which splitting the keys gains nothing: 128 // kv_heads."""
+    return _PROGRAMS // kv_heads
+
+
+def attention_capture_sizes(graph_mode: str, capture_sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Name the sizes at which attention itself is captured: all in a FULL mode, none in another."""
+    return capture_sizes if graph_mode in _FULL_GRAPH_MODES else ()
+
+
+def effective_threshold(engine: Engine) -> int:
+    """Snap the threshold to the nearest capture size; of two equally near, to the one listed first."""
+    if not engine.capture_sizes:
+        return engine.seq_threshold
+    return min(engine.capture_sizes, key=lambda size: abs(size - engine.seq_threshold))
+
+
+def padded_tokens(tokens: int, capture_sizes: tuple[int, ...]) -> int:
+    """Count the query rows of a batch: the smallest capture size that holds it, where one does."""
+    return min((size for size in capture_sizes if size >= tokens), default=tokens)
+
+
+def admitted_tokens(engine: Engine) -> int:
+    """Count the query tokens of the largest batch that policy admits."""
+    sequences = min(engine.max_num_seqs, effective_threshold(engine))
+    return min(engine.max_num_batched_tokens, sequences * engine.max_query_len)
+
+
+def capacity(engine: Engine) -> int:
+    """Size the scratch for every admissible batch, padded as a captured graph pads it.
+
+    Returns:
+        Token rows.
+    """
+    return padded_tokens(admitted_tokens(engine), engine.capture_sizes)
+
+
+def row_bytes(query_heads: int, model_head_size: int, segments: int = SEGMENTS) -> int:
+    """Size one token row: partial results of the padded head size, one maximum and one sum, all fp32.
+
+    Args:
+        query_heads: Query heads of the attention layer.
+        model_head_size: Head size of the served model, which a drafter shares the scratch with.
+        segments: Segments that a sequence is divided into.
+
+    Returns:
+        Bytes: 4 * (heads * segments * padded head size + 2 * heads * segments).
+    """
+    return _FLOAT_BYTES * query_heads * segments * (tuning.padded(model_head_size) + 2)

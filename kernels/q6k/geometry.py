@@ -1,0 +1,65 @@
+"""Formats and launch geometry of the q6_K matrix-vector kernels: what the kernels are compiled with.
+
+The gate derives its bounds from the same names, so a kernel cannot change what it covers alone.
+"""
+
+BLOCK_ELEMENTS = 256
+"""Weights in one q6_K block."""
+HALF_ELEMENTS = 16
+"""Weights that share one q6_K scale."""
+UNIT_ELEMENTS = 32
+"""Weights in one work unit: two halves, one q8 activation group."""
+UNITS_PER_BLOCK = BLOCK_ELEMENTS // UNIT_ELEMENTS
+HALVES_PER_BLOCK = BLOCK_ELEMENTS // HALF_ELEMENTS
+
+QL_OFFSET = 0
+"""Byte of a q6_K block where the low four bits of its weights start."""
+QH_OFFSET = 128
+"""Byte where the high two bits start."""
+SCALES_OFFSET = 192
+"""Byte where the 16 signed scales start."""
+SUPER_SCALE_OFFSET = 208
+"""Byte of the f16 factor common to the block's scales."""
+RAW_BLOCK_BYTES = 210
+"""Bytes from one block to the next as files hold them."""
+PADDED_BLOCK_BYTES = 224
+"""Bytes from one block to the next as v2 and v2_pf need them: a multiple of a 16-byte load."""
+WEIGHT_BIAS = 32
+"""What is subtracted from a weight's six bits."""
+
+ACTIVATION_BYTES = 40
+"""Bytes of one q8 activation group: f16 scale, 2 bytes of padding, 32 signed bytes, i32 sum of them."""
+ACTIVATION_VALUES_OFFSET = 4
+ACTIVATION_SUM_OFFSET = 36
+
+BLOCK_UNITS = 256
+"""Units side by side in one tile of v2 and v2_pf."""
+UNITS_PER_LANE = 2
+"""Units that each lane of v2_pf computes, one from each of its tiles; it has no loop to take more."""
+ROWS = 1
+"""Matrix rows that one program of v2 and v2_pf computes."""
+WARPS = 4
+"""Warps of one program."""
+V1_BLOCK_HALVES = 256
+"""16-element units in one tile of v1."""
+
+LONGEST_ROW = 65_536
+"""Longest row, in elements, that the gate is declared for."""
+
+
+def tile_elements(block_units: int) -> int:
+    """Count the elements of a row that one tile holds.
+
+    Args:
+        block_units: Units side by side in the tile.
+    """
+    return block_units * UNIT_ELEMENTS
+
+
+def pipelined_reach(block_units: int) -> int:
+    """Give the longest row, in elements, that v2_pf computes completely.
+
+    Args:
+        block_units: Units side by side in each of its tiles.
+    """
+    return UNITS_PER_LANE * tile_elements(block_units)

@@ -1,0 +1,46 @@
+"""v2_pf: v2 without its loop, both tiles loaded before either is used; it covers two tiles and no more."""
+
+import triton
+import triton.language as tl
+
+from guardrail.kernels.q6k.unit import load_unit, sum_lanes, unit_product
+
+
+@triton.jit(do_not_specialize=["rows", "units"])
+def mmvq_v2_pf(
+    weights,
+    activations,
+    output,
+    rows,
+    units,
+    ROWS: tl.constexpr,
+    BLOCK_UNITS: tl.constexpr,
+    UNITS_PER_LANE: tl.constexpr,
+    DP4A: tl.constexpr,
+):
+    """Multiply padded q6_K rows of at most ``UNITS_PER_LANE * BLOCK_UNITS`` units with a q8 vector.
+
+    Units beyond are left out, silently: the gate must not send longer rows here. Where it covers a row, its
+    output equals that of `mmvq_v2` in every bit.
+
+    Args:
+        weights: [rows, units / 8, 224] bytes, 16-byte aligned.
+        activations: [units, 40] bytes.
+        output: [rows] float32.
+        rows: Matrix rows.
+        units: 32-element units in a row, a multiple of 8.
+        ROWS: Rows a program computes.
+        BLOCK_UNITS: Units in a tile, a power of two.
+        UNITS_PER_LANE: Tiles that the body is written for.
+        DP4A: Whether to use the dp4a instruction (sm_61 and later; not in the interpreter).
+    """
+    tl.static_assert(UNITS_PER_LANE == 2, "mmvq_v2_pf is written for two units a lane")
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    first = tl.arange(0, BLOCK_UNITS)
+    second = first + BLOCK_UNITS
+    first_loaded = load_unit(weights, activations, row, rows, first, units)
+    second_loaded = load_unit(weights, activations, row, rows, second, units)
+    total = tl.zeros((ROWS, BLOCK_UNITS), dtype=tl.float32)
+    total += unit_product(first_loaded, first, DP4A)
+    total += unit_product(second_loaded, second, DP4A)
+    tl.store(output + row, sum_lanes(total), mask=row < rows)

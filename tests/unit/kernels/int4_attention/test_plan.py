@@ -1,0 +1,115 @@
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from guardrail.families.interface import Case
+from guardrail.families.models import ModelProfile
+from guardrail.kernels.int4_attention import mutants, plan, plan_cases
+from guardrail.kernels.int4_attention.dispatch import Call, decide
+
+TARGET = ModelProfile("target", 64, 5120, query_heads=24, kv_heads=4, head_size=256, vocabulary=248320)
+
+
+@pytest.mark.parametrize(("kv_heads", "threshold"), [(4, 32), (8, 16), (1, 128)])
+def test_the_threshold_is_128_programs(kv_heads: int, threshold: int) -> None:
+    assert plan.seq_threshold(kv_heads) == threshold
+
+
+@pytest.mark.parametrize(
+    ("sizes", "threshold"),
+    [((), 32), ((1, 2, 4, 8), 8), ((24, 40), 24), ((40, 24), 40), ((1, 2, 4, 8, 24), 24)],
+)
+def test_the_threshold_snaps_to_the_nearest_capture_size(sizes: tuple[int, ...], threshold: int) -> None:
+    assert plan.effective_threshold(plan.Engine(2048, 64, 32, capture_sizes=sizes)) == threshold
+
+
+@pytest.mark.parametrize(
+    ("mode", "captured"),
+    [
+        ("FULL", True),
+        ("FULL_DECODE_ONLY", True),
+        ("FULL_AND_PIECEWISE", True),
+        ("PIECEWISE", False),
+        ("NONE", False),
+    ],
+)
+def test_attention_is_captured_in_full_modes_only(mode: str, captured: bool) -> None:
+    assert plan.attention_capture_sizes(mode, (1, 2)) == ((1, 2) if captured else ())
+
+
+@pytest.mark.parametrize(
+    ("engine", "rows"),
+    [
+        (plan.Engine(2048, 1, 32), 16),
+        (plan.Engine(2048, 8, 32), 128),
+        (plan.Engine(2048, 256, 32), 512),
+        (plan.Engine(64, 256, 32), 64),
+        (plan.Engine(8192, 2, 32), 32),
+        (plan.Engine(2048, 1, 32, capture_sizes=(1, 2, 4, 8)), 16),
+        (plan.Engine(2048, 64, 32, capture_sizes=(1, 2, 4, 8)), 128),
+        (plan.Engine(2048, 1, 32, capture_sizes=(1, 2, 4, 8, 24)), 24),
+    ],
+)
+def test_capacity_is_in_padded_query_tokens(engine: plan.Engine, rows: int) -> None:
+    assert plan.capacity(engine) == rows
+
+
+def test_a_row_has_the_model_head_size_and_the_layer_heads() -> None:
+    assert plan.row_bytes(24, 256) == 396_288
+    assert plan.row_bytes(32, 256) == 528_384
+    assert plan.row_bytes(24, 96) == plan.row_bytes(24, 128)
+    assert plan_cases.row_bytes(TARGET) == 396_288
+    assert mutants.row_bytes_without_sums(TARGET) == 393_216
+    drafter = replace(TARGET, query_heads=32, kv_heads=8, head_size=128, scratch_head_size=256)
+    assert plan_cases.row_bytes(drafter) == 528_384
+
+
+def test_the_examined_configurations_are_the_declared_grid() -> None:
+    configurations = list(plan_cases.configurations())
+    assert sum(not configuration["capture_sizes"] for configuration in configurations) == 4032
+    assert len(configurations) == 5568
+
+
+def violations(capacity: Callable[[Case], int]) -> tuple[int, int]:
+    """Count the batches that need more rows than a plan gives, and the batches."""
+    failed = batches = 0
+    for configuration in plan_cases.configurations():
+        rows = capacity(configuration)
+        for _, needed in plan_cases.demands(configuration):
+            batches += 1
+            failed += needed > rows
+    return failed, batches
+
+
+def test_every_admissible_batch_fits_the_plan() -> None:
+    failed, batches = violations(plan_cases.capacity)
+    assert failed == 0
+    assert batches > 150_000
+
+
+@pytest.mark.parametrize(
+    ("mutant", "least"),
+    [(mutants.sequence_rows, 50_000), (mutants.snapped_rows, 50_000), (mutants.unpadded_rows, 500)],
+)
+def test_plans_in_the_wrong_unit_are_caught(mutant: Callable[[Case], int], least: int) -> None:
+    failed, _ = violations(mutant)
+    assert failed >= least
+
+
+def test_the_dispatch_rule_takes_every_demand_to_3d() -> None:
+    for configuration in itertools.islice(plan_cases.configurations(), 0, None, 37):
+        engine, rows = plan_cases.engine_of(configuration), plan_cases.capacity(configuration)
+        for batch, needed in plan_cases.demands(configuration):
+            call = Call(
+                max_query_len=max(batch),
+                sequences=len(batch),
+                tokens=needed,
+                seq_threshold=plan.effective_threshold(engine),
+                segments=plan.SEGMENTS,
+                scratch_rows=(rows, rows, rows),
+                declared_capacity=rows,
+                query_len_cap=engine.max_query_len,
+            )
+            assert decide(call).reasons == ()
