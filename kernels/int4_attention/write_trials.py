@@ -51,7 +51,10 @@ class RandomWrite:
         launch.run_write(self.key, self.value, self.slots, cache_views(self.cache))
 
     def reference(self) -> Sequence[torch.Tensor]:
-        """Quantize the same rows in torch, byte for byte."""
-        expected = torch.zeros_like(self.cache)
-        reference.write_cache(expected, self.key, self.value, self.slots)
+        """Quantize the same rows in torch, byte for byte.
+
+        On the CPU, whose divisions round correctly: torch's CUDA division by a number multiplies by its reciprocal.
+        """
+        expected = torch.zeros_like(self.cache, device="cpu")
+        reference.write_cache(expected, self.key.cpu(), self.value.cpu(), self.slots.cpu())
         return (expected,)
