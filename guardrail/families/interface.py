@@ -51,21 +51,6 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
-    """One compiled function; its name is the symbol seen at launch."""
-
-    name: str
-    function: Reference
-    builds: tuple[Build, ...]
-    controls: "tuple[Control[Kernel], ...]" = ()
-
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        """Everything that the kernel's measurements depend on."""
-        return (self.function,)
-
-
-@dataclass(frozen=True, slots=True)
 class Arm:
     """One variant of an operation."""
 
@@ -141,6 +126,35 @@ class Operation:
         """Everything that the operation's measurements depend on."""
         named = (self.units, self.exposing, self.random, *(arm.covered_units for arm in self.arms))
         return tuple(reference for reference in named if reference)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A run whose launch states a build: what is compiled for it is what is guarded."""
+
+    name: str
+    operation: Operation
+    case: Case
+    arm: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One compiled function; its name is the symbol seen at launch."""
+
+    name: str
+    function: Reference
+    builds: tuple[Build, ...] = ()
+    """Compilations stated by hand."""
+    recordings: tuple[Recording, ...] = ()
+    """Compilations read off a run."""
+    controls: "tuple[Control[Kernel], ...]" = ()
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Everything that the kernel's measurements depend on."""
+        runs = (reference for recording in self.recordings for reference in recording.operation.references)
+        return (self.function, *runs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 """Probe ``resources``: what a compiled kernel takes of a GPU. Needs none."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from guardrail.compiled.file_subject import FileSubject
 from guardrail.compiled.resources import KernelResources
-from guardrail.families import Kernel
+from guardrail.families import Build, Kernel, Recording
 from guardrail.probes.interface import Context, Measured, Measuring, Probe
 from guardrail.probes.references import modules_of
 from guardrail.records.measurement import Finding, Measurement, Metric, Unmeasured
@@ -32,6 +33,15 @@ class ResourcesGuard(Guard):
         None, description="Toolchain that the bounds were set under, as reports name it: triton 3.7.1."
     )
 
+    @field_validator("kernel")
+    @classmethod
+    def _is_a_pattern(cls, kernel: str | None) -> str | None:
+        try:
+            re.compile(kernel or "")
+        except re.error as error:
+            raise ValueError(f"{kernel!r} is not a regular expression: {error}") from None
+        return kernel
+
 
 class ResourcesProbe(Probe[ResourcesGuard]):
     """Compiles a kernel's builds for every architecture, or reads a binary, and reads off what each takes."""
@@ -53,32 +63,26 @@ class ResourcesProbe(Probe[ResourcesGuard]):
         if not archs:
             return skipped
         place = {"profile": context.device.name} if context.device else {}
+        failures: list[Unmeasured] = []
         if isinstance(subject, FileSubject):
             outcomes = yield [_read_task(guard, subject, arch) for arch in archs]
             labels = [{"arch": arch, **place} for arch in archs]
         else:
-            pairs = [(build, arch) for arch in archs for build in subject.builds]
-            outcomes = yield [
-                Task(
-                    "guardrail.adapters.triton_compiler:compile_build",
-                    {"function": subject.function, "build": build, "arch": arch},
-                    Environment.COMPILE,
-                    modules_of(subject.references),
-                )
-                for build, arch in pairs
-            ]
+            recorded = yield [_record_task(subject, recording) for recording in subject.recordings]
+            failures += [Unmeasured(outcome.reason) for outcome in recorded if not isinstance(outcome, Done)]
+            builds = [Build(**outcome.value) for outcome in recorded if isinstance(outcome, Done)]
+            pairs = [(build, arch) for arch in archs for build in (*subject.builds, *builds)]
+            outcomes = yield [_compile_task(subject, build, arch) for build, arch in pairs]
             labels = [
                 {"kernel": subject.name, "build": build.name, "arch": arch, **place} for build, arch in pairs
             ]
-        return [
-            item
-            for label, outcome in zip(labels, outcomes, strict=True)
-            for item in _read(guard, label, outcome)
-        ]
+        rows = zip(labels, outcomes, strict=True)
+        return [*failures, *(item for label, outcome in rows for item in _read(guard, label, outcome))]
 
-    def narrowed(self, guard: ResourcesGuard) -> ResourcesGuard:
+    def narrowed(self, guard: ResourcesGuard, context: Context) -> ResourcesGuard:
         """See `Probe.narrowed`: one architecture shows whether a bound works."""
-        return guard.model_copy(update={"archs": guard.archs[:1]})
+        measured, _ = _archs(guard, context)
+        return guard.model_copy(update={"archs": [*(measured or guard.archs)][:1]})
 
 
 def _archs(guard: ResourcesGuard, context: Context) -> tuple[Sequence[str], Measured]:
@@ -89,6 +93,24 @@ def _archs(guard: ResourcesGuard, context: Context) -> tuple[Sequence[str], Meas
         return [context.device.arch], []
     reason = f"the guard does not cover {context.device.arch}, the architecture of {context.device.name}"
     return [], [Unmeasured(reason, skipped=True)]
+
+
+def _record_task(kernel: Kernel, recording: Recording) -> Task:
+    return Task(
+        "guardrail.adapters.recorded_builds:record_build",
+        {"recording": recording, "kernel": kernel.name},
+        Environment.EXECUTE,
+        modules_of(kernel.references),
+    )
+
+
+def _compile_task(kernel: Kernel, build: Build, arch: str) -> Task:
+    return Task(
+        "guardrail.adapters.triton_compiler:compile_build",
+        {"function": kernel.function, "build": build, "arch": arch},
+        Environment.COMPILE,
+        modules_of((kernel.function,)),
+    )
 
 
 def _read_task(guard: ResourcesGuard, subject: FileSubject, arch: str) -> Task:
