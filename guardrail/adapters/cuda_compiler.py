@@ -54,8 +54,8 @@ def compile_cuda(source: Path, arch: str) -> list[KernelResources]:
         replace(
             kernel,
             arch=arch,
-            spill_store_bytes=spills[kernel.mangled_name].store_bytes,
-            spill_load_bytes=spills[kernel.mangled_name].load_bytes,
+            spill_store_bytes=spills[kernel.symbol].store_bytes,
+            spill_load_bytes=spills[kernel.symbol].load_bytes,
         )
         for kernel in kernels
     ]

@@ -1,5 +1,7 @@
 """Kernel resources out of binaries, by NVIDIA's ``cuobjdump``."""
 
+import contextlib
+import fcntl
 import importlib.util
 import os
 import re
@@ -8,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from guardrail.adapters.demangle import demangle
@@ -17,7 +20,8 @@ from guardrail.compiled.resources import KernelResources, NothingReadError
 from guardrail.errors import MeasurementError, ToolMissingError
 
 _VERSION = re.compile(r"\bV(\d+\.\d+\.\d+)")
-_PIPE_BYTES = 1 << 16
+_WHEELS = (("nvidia", "cu*/bin/cuobjdump"), ("triton", "backends/nvidia/bin/cuobjdump"))
+_PIPE_BYTES = 1 << 20
 _NAP_SECONDS = 0.004
 _NO_DEVICE_CODE = "does not contain device code"
 
@@ -28,15 +32,12 @@ def find_cuobjdump() -> Path:
     Raises:
         ToolMissingError: It is nowhere.
     """
-    on_path = shutil.which("cuobjdump")
-    candidates = [
-        *_in_package("nvidia", "cu*/bin/cuobjdump"),
-        *_in_package("triton", "backends/nvidia/bin/cuobjdump"),
-        *([Path(on_path)] if on_path else []),
-    ]
-    if not candidates:
-        raise ToolMissingError("cuobjdump", "read compiled kernels", "Run: pip install nvidia-cuda-cuobjdump")
-    return candidates[0]
+    for package, pattern in _WHEELS:
+        if found := _in_package(package, pattern):
+            return found[0]
+    if on_path := shutil.which("cuobjdump"):
+        return Path(on_path)
+    raise ToolMissingError("cuobjdump", "read compiled kernels", "Run: pip install nvidia-cuda-cuobjdump")
 
 
 def read_header(path: Path) -> ElfHeader | None:
@@ -71,11 +72,10 @@ def read_binary(path: Path, toolchain: str | None = None) -> Iterator[KernelReso
     """
     tool = find_cuobjdump()
     header = read_header(path)
-    version = subprocess.Popen([tool, "--version"], stdout=subprocess.PIPE, text=True)
+    reader = toolchain or f"cuobjdump {_version(tool)}"
     with tempfile.TemporaryFile("w+") as complaints:
         command = [str(tool), "--dump-resource-usage", str(path)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints) as process:
-            reader = toolchain or f"cuobjdump {_version(version)}"
             assert process.stdout is not None
             yield from parse_resource_usage(
                 _lines(process.stdout.fileno()),
@@ -94,6 +94,8 @@ def _lines(descriptor: int) -> Iterator[bytes]:
     cuobjdump writes word by word, 250,000 times for a large library. A reader that waits in `os.read` is
     woken by every write, which costs both sides more than the work itself; one that naps in between is not.
     """
+    with contextlib.suppress(OSError):  # an unprivileged user may be allowed less
+        fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     rest = b""
     while block := os.read(descriptor, _PIPE_BYTES):
         *lines, rest = (rest + block).split(b"\n")
@@ -110,8 +112,9 @@ def _failure(path: Path, header: ElfHeader | None, code: int, complaint: str) ->
     return NothingReadError(f"{path}: holds no device code, so there is nothing to report")
 
 
-def _version(process: "subprocess.Popen[str]") -> str:
-    output, _ = process.communicate()
+@cache
+def _version(tool: Path) -> str:
+    output = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False).stdout
     found = _VERSION.search(output)
     return found[1] if found else "of unknown version"
 

@@ -21,7 +21,8 @@ class Gpu:
 def executing_gpu() -> Gpu | None:
     """Find the GPU that kernels run on; None where they must be interpreted.
 
-    Kernels are interpreted on a machine without a driver or a visible GPU, and where torch was built without CUDA.
+    Kernels are interpreted on a machine without a driver or a visible GPU, and where torch was built without
+    CUDA.
     """
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1") or not _torch_has_cuda():
         return None

@@ -24,7 +24,7 @@ def read_kernels(
         MeasurementError: The file cannot be read or does not compile.
     """
     launch = None if threads is None else Launch(threads, dynamic_shared or 0)
-    kernels = read_target(subject.path, arch, launch)
+    kernels = list(read_target(subject.path, arch, launch))
     wanted = [found for found in kernels if kernel is None or re.search(kernel, found.name)]
     if not wanted:
         raise NothingReadError(

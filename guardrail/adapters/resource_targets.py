@@ -8,8 +8,7 @@ from guardrail.adapters.cuobjdump import read_binary, read_header
 from guardrail.compiled.architectures import base_arch
 from guardrail.compiled.resources import KernelResources, NothingReadError
 from guardrail.compiled.saved import load_kernels
-from guardrail.errors import UsageError
-from guardrail.families import Kernel
+from guardrail.errors import MeasurementError, UsageError
 
 _FILE_SUFFIXES = (".cu", ".cubin", ".json", ".so")
 _DEFAULT_ARCH = "sm_90"
@@ -67,6 +66,8 @@ def _read_path(path: Path, arch: str | None) -> Iterable[KernelResources]:
         return compile_cuda(path, arch or _DEFAULT_ARCH)
     if read_header(path) is not None:
         return _of_arch(read_binary(path), arch, path)
+    if path.suffix in (".cubin", ".so"):
+        raise MeasurementError(f"{path}: not an ELF file; it is damaged, or no {path.suffix[1:]} at all")
     if path.suffix == ".json":
         return _of_arch(load_kernels(path.read_text(), str(path)), arch, path)
     raise UsageError(f"{path}: not something to read kernels from; expected {EXPECTED}")
@@ -87,6 +88,7 @@ def _of_arch(kernels: Iterable[KernelResources], arch: str | None, path: Path) -
 def _compile_subject(target: str, arch: str) -> list[KernelResources]:
     from guardrail import registry
     from guardrail.adapters.triton_compiler import compile_build
+    from guardrail.families import Kernel
 
     if Path(target).suffix in _FILE_SUFFIXES or "/" in target:
         raise UsageError(f"{target}: no such file; expected {EXPECTED}")

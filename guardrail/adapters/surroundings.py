@@ -3,9 +3,11 @@
 import os
 import platform
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -14,7 +16,31 @@ from guardrail.adapters.device import Gpu
 from guardrail.records.provenance import Provenance
 from guardrail.store.cache import CACHE_VARIABLE
 
-_LIBRARIES = ("torch", "triton", "numpy", "nvidia-cuda-cuobjdump", "nvidia-cuda-nvrtc", "cuda-core")
+_LIBRARIES = (
+    "torch",
+    "triton",
+    "numpy",
+    "nvidia-cuda-cuobjdump",
+    "nvidia-cuda-nvrtc",
+    "nvidia-cuda-nvrtc-cu12",
+    "cuda-bindings",
+    "cuda-core",
+)
+
+_KNOB_PREFIXES = (
+    "TRITON_",
+    "GUARDRAIL_",
+    "CUDA_",
+    "PTXAS_",
+    "NVCC_",
+    # Triton and its LLVM read these too.
+    "NVPTX_",
+    "LLVM_",
+    "MLIR_",
+    "DISABLE_LLVM_OPT",
+    "DISABLE_PTXAS_OPT",
+    "USE_IR_LOC",
+)
 
 
 def versions() -> dict[str, str]:
@@ -25,28 +51,36 @@ def versions() -> dict[str, str]:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
+    if shutil.which("nvcc") and (answer := _output("nvcc", "--version")):
+        found["nvcc"] = answer.splitlines()[-1]
     return found
 
 
-def knobs() -> dict[str, str]:
-    """Collect the environment variables in force that can change a measurement."""
-    prefixes = ("TRITON_", "GUARDRAIL_", "CUDA_", "PTXAS_", "NVCC_")
+def knobs(of_families: Iterable[str]) -> dict[str, str]:
+    """Collect the environment variables in force that can change a measurement.
+
+    Args:
+        of_families: Variables that kernel families say they read.
+    """
+    named = frozenset(of_families)
     return {
         name: value
         for name, value in sorted(os.environ.items())
-        if name.startswith(prefixes) and name != CACHE_VARIABLE
+        if (name in named or name.startswith(_KNOB_PREFIXES)) and name != CACHE_VARIABLE
     }
 
 
-def provenance(folder: Path, gpu: Gpu | None) -> Provenance:
-    """Describe this run.
+def provenance(folder: Path, gpu: Gpu | None, in_force: Mapping[str, str]) -> Provenance:
+    """Describe a run that begins now.
 
     Args:
         folder: Folder of the guards file, whose git checkout is named.
         gpu: The GPU that kernels run on, if any.
+        in_force: The environment variables that can change a measurement.
     """
-    commit = _git(folder, "rev-parse", "HEAD")
-    changes = _git(folder, "status", "--porcelain") if commit else None
+    git = ("git", "-C", str(folder))
+    commit = _output(*git, "rev-parse", "HEAD")
+    changes = _output(*git, "status", "--porcelain") if commit else None
     return Provenance(
         time=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
         command=shlex.join(["guardrail", *sys.argv[1:]]),
@@ -55,17 +89,15 @@ def provenance(folder: Path, gpu: Gpu | None) -> Provenance:
         versions=versions(),
         commit=commit,
         dirty=None if changes is None else bool(changes),
-        knobs=knobs(),
+        knobs=in_force,
         device=f"{gpu.name} {gpu.uuid}, driver {gpu.driver}" if gpu else None,
     )
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
-    """Ask git about a folder; None without git or outside a checkout."""
+def _output(*command: str) -> str | None:
+    """Run a tool; None where it is missing or fails, as git does outside a checkout."""
     try:
-        answer = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=True
-        )
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return answer.stdout.strip()

@@ -10,7 +10,10 @@ from guardrail.families import Case, Operation, RandomTrial, Trial
 from guardrail.probes.references import resolve
 
 _POISON_BYTES = (0xFF, 0x5A)
-"""Floats of the first byte are NaN. An integer may rightly hold either, but not first one and then the other."""
+"""Floats of the first byte are NaN. An integer may rightly hold either, but not one and then the other."""
+
+_INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+"""An integer of each size in bytes."""
 
 
 def device() -> str:
@@ -27,11 +30,11 @@ def expose(operation: Operation, case: Case, arm: str) -> dict[str, Any]:
         arm: Name of the arm.
 
     Returns:
-        Plain data: kernels ``launched``, output ``elements`` and how many are ``unwritten``, and for the worst
-        group of outputs how many of its ``units`` were ``dropped`` and ``doubled``.
+        Plain data: kernels ``launched``, output ``elements`` and how many are ``unwritten``, and how many of
+        the case's ``units`` were ``dropped`` and ``doubled``, each in the group of outputs where it is worst.
 
     Raises:
-        MeasurementError: The operation has no exposing trial.
+        MeasurementError: The operation has no exposing trial, or its trial does not expose every work unit.
     """
     if operation.exposing is None:
         raise MeasurementError(
@@ -40,14 +43,16 @@ def expose(operation: Operation, case: Case, arm: str) -> dict[str, Any]:
     trial = resolve(operation.exposing)(case, device())
     ran = _run_poisoned(trial, arm)
     groups = [list(map(int, group)) for group in trial.unit_counts()]
-    if not groups or not all(groups):
-        raise MeasurementError(f"operation {operation.name}: the trial of {dict(case)} exposes no work unit")
-    worst = max(groups, key=lambda group: sum(count != 1 for count in group))
+    exposed, units = max(map(len, groups), default=0), resolve(operation.units)(case)
+    if exposed != units or not exposed:
+        raise MeasurementError(
+            f"operation {operation.name}: the trial of {dict(case)} exposes {exposed} of {units} work units"
+        )
     return {
         **ran,
-        "units": len(worst),
-        "dropped": sum(count < 1 for count in worst),
-        "doubled": sum(count > 1 for count in worst),
+        "units": exposed,
+        "dropped": max(sum(count < 1 for count in group) for group in groups),
+        "doubled": max(sum(count > 1 for count in group) for group in groups),
     }
 
 
@@ -61,13 +66,20 @@ def compare(operation: Operation, case: Case, arms: list[str], seed: int) -> dic
         seed: Seed of the random inputs.
 
     Returns:
-        For each arm: kernels ``launched``, output ``elements``, how many are ``unwritten`` and ``nonfinite``, the
-        ``relative_error`` ||out - ref|| / ||ref||, and by twin the number of ``differing`` elements.
+        For each arm: kernels ``launched``, output ``elements``, how many are ``unwritten`` and ``nonfinite``,
+        the ``relative_error`` ||out - ref|| / ||ref||, and by twin the number of ``differing`` elements.
+
+    Raises:
+        MeasurementError: The reference is not of the outputs' shapes.
     """
     trial: RandomTrial = resolve(operation.random)(case, seed, device())
     reference = [tensor.to(torch.float64).cpu() for tensor in trial.reference()]
-    if not reference:
-        raise MeasurementError(f"operation {operation.name}: the reference of {dict(case)} is empty")
+    shapes = [[tuple(tensor.shape) for tensor in tensors] for tensors in (trial.outputs, reference)]
+    if shapes[0] != shapes[1]:
+        raise MeasurementError(
+            f"operation {operation.name}: the reference of {dict(case)} has the shapes {shapes[1]}, "
+            f"the outputs have {shapes[0]}"
+        )
     results: dict[str, dict[str, Any]] = {}
     outputs: dict[str, list[torch.Tensor]] = {}
     for arm in arms:
@@ -90,44 +102,44 @@ def compare(operation: Operation, case: Case, arms: list[str], seed: int) -> dic
 def _run_poisoned(trial: Trial, arm: str) -> dict[str, Any]:
     """Launch an arm on poisoned outputs and scratch, as often as telling poison from results takes."""
     elements = sum(tensor.numel() for tensor in trial.outputs)
-    untouched: list[torch.Tensor] | None = None
-    launched: list[str] = []
-    for byte in (
-        _POISON_BYTES
-        if any(not tensor.is_floating_point() for tensor in trial.outputs)
-        else _POISON_BYTES[:1]
-    ):
-        _poison(trial, byte)
-        poisons = [tensor.clone() for tensor in trial.outputs]
-        with recorded() as launched:
-            trial.launch(arm)
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        same = [_same_bytes(out, poison) for out, poison in zip(trial.outputs, poisons, strict=True)]
-        untouched = same if untouched is None else [a & b for a, b in zip(untouched, same, strict=True)]
+    if not elements:
+        raise MeasurementError("the trial has no outputs, so nothing could be seen to be written")
+    once = all(tensor.is_floating_point() for tensor in trial.outputs)
+    runs = [_run_once(trial, arm, byte) for byte in (_POISON_BYTES[:1] if once else _POISON_BYTES)]
+    untouched = [torch.stack(masks).all(dim=0) for masks in zip(*(masks for _, masks in runs), strict=True)]
     return {
-        "launched": launched,
+        "launched": runs[-1][0],
         "elements": elements,
-        "unwritten": sum(int(mask.sum()) for mask in untouched or []),
+        "unwritten": sum(int(mask.sum()) for mask in untouched),
     }
+
+
+def _run_once(trial: Trial, arm: str, byte: int) -> tuple[list[str], list[torch.Tensor]]:
+    """Launch an arm on one poison: the kernels launched, and for each output what still holds the poison."""
+    _poison(trial, byte)
+    poisons = [_bits(tensor).clone() for tensor in trial.outputs]
+    with recorded() as launched:
+        trial.launch(arm)
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    untouched = [_bits(out) == poison for out, poison in zip(trial.outputs, poisons, strict=True)]
+    return launched, untouched
 
 
 def _poison(trial: Trial, byte: int) -> None:
     for tensor in (*trial.outputs, *trial.scratch):
+        bits = _bits(tensor)
         raw = torch.full((tensor.element_size(),), byte, dtype=torch.uint8, device=tensor.device)
-        tensor.copy_(raw.view(tensor.dtype).expand(tensor.shape))
+        bits.copy_(raw.view(bits.dtype).expand(bits.shape))
 
 
-def _same_bytes(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Compare two tensors element by element on their bytes, so that NaN equals itself."""
-    split = [
-        tensor.contiguous().view(torch.uint8).reshape(-1, tensor.element_size()) for tensor in (one, other)
-    ]
-    return (split[0] == split[1]).all(dim=1)
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    """See a tensor's elements as integers: NaN equals itself, and no copy turns a boolean's byte into 1."""
+    return tensor.view(_INTEGERS[tensor.element_size()])
 
 
 def _differing_elements(one: torch.Tensor, other: torch.Tensor) -> int:
-    return int((~_same_bytes(one, other)).sum())
+    return int((_bits(one) != _bits(other)).sum())
 
 
 def _relative_error(outputs: list[torch.Tensor], reference: list[torch.Tensor]) -> float | None:

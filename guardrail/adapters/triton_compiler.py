@@ -152,14 +152,14 @@ def _read(compilation: _Compilation, build: Build, arch: str, toolchain: str) ->
         cubin.write_bytes(compilation.cubin)
         (kernel,) = read_binary(cubin, toolchain)
     spills = parse_ptxas_log(compilation.log)
-    if kernel.mangled_name not in spills:
+    if kernel.symbol not in spills:
         raise MeasurementError(f"{kernel.name}: Triton did not pass on ptxas's log; spills are not known")
     return replace(
         kernel,
         name=f"{kernel.name} [{build.name}]",
         arch=arch,
-        spill_store_bytes=spills[kernel.mangled_name].store_bytes,
-        spill_load_bytes=spills[kernel.mangled_name].load_bytes,
+        spill_store_bytes=spills[kernel.symbol].store_bytes,
+        spill_load_bytes=spills[kernel.symbol].load_bytes,
         dynamic_shared_bytes=compilation.dynamic_shared_bytes,
         threads=compilation.threads,
     )

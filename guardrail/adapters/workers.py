@@ -1,7 +1,9 @@
 """Worker processes: each task runs in one, and a hang or a crash ends that task alone."""
 
+import contextlib
 import dataclasses
 import importlib
+import json
 import os
 import sys
 import time
@@ -21,8 +23,8 @@ class WorkerPool:
     """Runs tasks in spawned processes, one pool for each environment.
 
     Args:
-        search_path: Folders put before ``sys.path`` in every worker, for families that a user keeps beside the
-            guards file.
+        search_path: Folders put before ``sys.path`` in every worker, for families that a user keeps beside
+            the guards file.
         workers: Processes at a time.
         interpreted: Whether kernels run in Triton's interpreter.
     """
@@ -36,44 +38,66 @@ class WorkerPool:
         """See `guardrail.engine.Runner.run`."""
         for environment in Environment:
             positions = [index for index, task in enumerate(tasks) if task.environment is environment]
-            if positions:
+            if environment is Environment.EXECUTE and not self._interpreted:
+                yield from self._run_on_gpu(tasks, positions)
+            elif positions:
                 yield from self._run_in(environment, tasks, positions)
 
     def _run_in(
         self, environment: Environment, tasks: Sequence[Task], positions: Sequence[int]
     ) -> Iterator[tuple[int, Outcome]]:
-        on_gpu = environment is Environment.EXECUTE and not self._interpreted
+        with self._pool(environment, min(self._workers, len(positions))) as pool:
+            waiting = {_schedule(pool, tasks[index]): index for index in positions}
+            while waiting:
+                ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    index = waiting.pop(future)
+                    yield index, _outcome(future, tasks[index])
+
+    def _run_on_gpu(self, tasks: Sequence[Task], positions: Sequence[int]) -> Iterator[tuple[int, Outcome]]:
+        """Run one task at a time: two processes on one GPU would measure each other."""
+        waiting = list(positions)
+        while waiting:
+            with self._pool(Environment.EXECUTE, 1) as pool:
+                failed = False
+                while waiting and not failed:
+                    index = waiting.pop(0)
+                    outcome = _outcome(_schedule(pool, tasks[index]), tasks[index])
+                    # A CUDA error sticks to its process and would fail whatever runs there next.
+                    failed = isinstance(outcome, Failed)
+                    yield index, outcome
+
+    @contextlib.contextmanager
+    def _pool(self, environment: Environment, workers: int) -> Iterator[ProcessPool]:
+        """Start workers, and end them with the block however it is left."""
         pool = ProcessPool(
-            # One GPU is one arm at a time: two processes on it would measure each other.
-            max_workers=1 if on_gpu else min(self._workers, len(positions)),
+            max_workers=workers,
             initializer=_prepare,
             initargs=(environment, self._interpreted, self._search_path),
             context=get_context("spawn"),
         )
-        with pool:
-            waiting: dict[Future[Outcome], int] = {
-                pool.schedule(_call, args=(tasks[index],), timeout=tasks[index].timeout): index
-                for index in positions
-            }
-            try:
-                while waiting:
-                    ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                    for future in ended:
-                        index = waiting.pop(future)
-                        yield index, _outcome(future, tasks[index])
-            finally:
-                if waiting:
-                    pool.stop()  # type: ignore[no-untyped-call]
+        try:
+            yield pool
+        finally:
+            pool.stop()  # type: ignore[no-untyped-call]
+            pool.join()
+
+
+def _schedule(pool: ProcessPool, task: Task) -> "Future[Outcome]":
+    future: Future[Outcome] = pool.schedule(_call, args=(task,), timeout=task.timeout)
+    return future
 
 
 def _outcome(future: "Future[Outcome]", task: Task) -> Outcome:
     """Turn what became of a worker into what became of its task."""
-    try:
+    error = future.exception()
+    if error is None:
         return future.result()
-    except TimeoutError:
+    if isinstance(error, TimeoutError):
         return Failed(f"{task.function} did not end within {task.timeout:g} s and was killed")
-    except ProcessExpired as expired:
-        return Failed(f"the worker process died while running {task.function} (exit code {expired.exitcode})")
+    if isinstance(error, ProcessExpired):
+        return Failed(f"the worker process died while running {task.function} (exit code {error.exitcode})")
+    return Failed(f"{task.function} could not be sent to its worker: {type(error).__name__}: {error}")
 
 
 def _prepare(environment: Environment, interpreted: bool, search_path: Sequence[str]) -> None:
@@ -97,22 +121,26 @@ def _call(task: Task) -> Outcome:
     module, _, name = task.function.partition(":")
     try:
         value = getattr(importlib.import_module(module), name)(**task.arguments)
+        # What is measured is the same data as what the cache will give back.
+        plain = json.loads(json.dumps(value, default=plain_data))
     except GuardrailError as error:
         return Failed(str(error), traceback.format_exc())
-    except Exception as error:  # noqa: BLE001 - a user's kernel may raise anything; it ends this task alone
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's kernel may raise anything
         return Failed(f"{type(error).__name__}: {_first_line(error)}", traceback.format_exc())
-    return Done(_plain(value), time.perf_counter() - start)
+    return Done(plain, time.perf_counter() - start)
 
 
-def _plain(value: Any) -> Any:
-    """Turn a dataclass, or a list of them, into plain data."""
+def plain_data(value: Any) -> dict[str, Any]:
+    """Turn a dataclass into plain data, for `json.dumps`.
+
+    Raises:
+        TypeError: It is none, so a task must not return it.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
+    raise TypeError(f"a task must return plain data, not a {type(value).__name__}")
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     text = str(error).strip()
     return text.splitlines()[0] if text else "no message"

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from guardrail.cli.options import DEFAULT_GUARDS, GuardsFile
+from guardrail.cli.options import DEFAULT_GUARDS, FORMATS, GuardsFile
 from guardrail.errors import UsageError
 
 if TYPE_CHECKING:
     from guardrail.app import ProgressListener, Selection
     from guardrail.records.report import RunReport
-
-FORMATS = ("terminal", "json", "junit", "github")
 
 
 def check(
@@ -46,15 +44,22 @@ def check(
 ) -> None:
     """Measure what the guards guard, and fail if a bound does not hold.
 
-    Exit codes: 0 all hold, 1 a guard failed, 2 usage or configuration, 3 could not measure, 4 undecided, 5 nothing
-    was checked.
+    Exit codes: 0 all hold, 1 a guard failed, 2 usage or configuration, 3 could not measure, 4 undecided,
+    5 nothing was checked.
     """
     from guardrail import app
     from guardrail.cli.output import Outputs
     from guardrail.cli.progress import progress
 
-    if saved is not None and (self_test or fresh):
-        raise UsageError("--from measures nothing, so it goes with neither --self-test nor --fresh")
+    measuring = {
+        "--self-test": self_test,
+        "--fresh": fresh,
+        "--profile": profile,
+        "--require-profile": require_profile,
+    }
+    if saved is not None and any(measuring.values()):
+        given = " or ".join(name for name, value in measuring.items() if value)
+        raise UsageError(f"--from measures nothing, so it does not go with {given}")
     outputs = Outputs.parse(formats or ["terminal"], output or [])
     selection = app.Selection(guards, tuple(only or ()), profile, tuple(require_profile or ()), fresh)
     with progress() as listener:

@@ -1,6 +1,8 @@
 """The typer application and the way errors become exit codes."""
 
+import io
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -11,7 +13,7 @@ from guardrail.cli.check import check
 from guardrail.cli.list import list_app
 from guardrail.cli.resources import resources
 from guardrail.cli.schema import schema
-from guardrail.errors import GuardrailError
+from guardrail.errors import ExitCode, GuardrailError
 
 app = typer.Typer(
     name="guardrail",
@@ -28,6 +30,7 @@ app.command()(schema)
 app.command()(cache)
 
 _DEBUG = "--debug"
+_INTERRUPTED = 130
 
 
 def _print_version(wanted: bool) -> None:
@@ -47,11 +50,29 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; an error of the user's is one message and its exit code."""
+    """Run the command line; an error is one message and its exit code."""
+    _accept_any_text()
     try:
         app()
     except GuardrailError as error:
-        if _DEBUG in sys.argv:
-            raise
-        typer.echo(f"guardrail: {error}", err=True)
-        sys.exit(error.exit_code)
+        _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - a bug must not leave with 1, which says that a guard failed
+        message = f"{type(error).__name__}: {error}. This is a bug; 'guardrail --debug ...' shows where"
+        _fail(message, ExitCode.NOT_MEASURED)
+
+
+def _fail(message: str, code: int) -> None:
+    if _DEBUG in sys.argv:
+        traceback.print_exc()
+    typer.echo(f"guardrail: {message}", err=True)
+    sys.exit(code)
+
+
+def _accept_any_text() -> None:
+    """Write UTF-8 into pipes and files, and never fail for a character that a terminal does not have."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")

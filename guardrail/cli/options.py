@@ -8,3 +8,5 @@ import typer
 GuardsFile = Annotated[Path, typer.Option("--guards", help="The guards file.", metavar="FILE")]
 
 DEFAULT_GUARDS = Path("guards.yaml")
+
+FORMATS = ("terminal", "json", "junit", "github")

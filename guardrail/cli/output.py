@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from guardrail.cli.check import FORMATS
+from guardrail.cli.options import FORMATS
 from guardrail.errors import UsageError
 from guardrail.records.report import RunReport
 from guardrail.reporters import github
@@ -23,7 +23,7 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The formats of one run, with a file for each json and junit report that does not go to standard output."""
+    """The formats of one run, with a file for each json and junit report not for standard output."""
 
     formats: tuple[str, ...]
     files: dict[str, Path]
@@ -33,8 +33,8 @@ class Outputs:
         """Pair ``--output`` files with the json and junit formats, in order.
 
         Raises:
-            UsageError: A format is unknown or repeated, a file has no format, two reports would share standard
-                output, or a file's folder does not exist.
+            UsageError: A format is unknown or repeated, a file has no format, two reports would share
+                standard output, or a file cannot be one.
         """
         for name in formats:
             if name not in FORMATS:
@@ -44,12 +44,16 @@ class Outputs:
         written = [name for name in formats if name in _FILE_FORMATS]
         if len(files) > len(written):
             raise UsageError(
-                f"--output {files[len(written)]}: no json or junit --format is left for it; terminal and github "
-                "write to standard output"
+                f"--output {files[len(written)]}: no json or junit --format is left for it; "
+                "terminal and github write to standard output"
             )
         for path in files:
             if not path.parent.is_dir():
                 raise UsageError(f"--output {path}: there is no folder {path.parent}")
+            if path.is_dir():
+                raise UsageError(f"--output {path}: this is a folder, not a file")
+            if files.count(path) > 1:
+                raise UsageError(f"--output {path} is given twice")
         paired = dict(zip(written, files, strict=False))
         if len(written) - len(paired) + ("github" in formats) > 1:
             raise UsageError(
@@ -64,31 +68,40 @@ class Outputs:
             if name == "terminal":
                 _print_terminal(report, sys.stderr if machine else sys.stdout)
             elif name == "github":
-                sys.stdout.write(github.annotations(report))
+                _print(github.annotations(report), sys.stdout)
                 _append_summary(report)
             else:
                 text = _FILE_FORMATS[name].render(report)
                 if name in self.files:
-                    _write(self.files[name], text)
+                    _write(self.files[name], text, "--output", "w")
                 else:
-                    sys.stdout.write(text)
+                    _print(text, sys.stdout)
 
 
 def _print_terminal(report: RunReport, stream: TextIO) -> None:
     color = stream.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((100, 24)).columns
-    stream.write(TerminalReporter(width, color).render(report))
+    _print(TerminalReporter(width, color).render(report), stream)
+
+
+def _print(text: str, stream: TextIO) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        # Whoever read the report has gone; the verdict still becomes the exit code.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _append_summary(report: RunReport) -> None:
     path = os.environ.get(SUMMARY_VARIABLE)
     if path:
-        with Path(path).open("a", encoding="utf-8") as stream:
-            stream.write(github.summary(report))
+        _write(Path(path), github.summary(report), SUMMARY_VARIABLE, "a")
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, named_by: str, mode: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        with path.open(mode, encoding="utf-8") as stream:
+            stream.write(text)
     except OSError as error:
-        raise UsageError(f"--output {path}: cannot write: {error.strerror}") from error
+        raise UsageError(f"{named_by} {path}: cannot write: {error.strerror}") from error

@@ -11,7 +11,7 @@ from guardrail.compiled.architectures import require_arch
 from guardrail.compiled.diff import compare
 from guardrail.compiled.order import badness, worst_first
 from guardrail.compiled.resources import KernelResources, NothingReadError
-from guardrail.compiled.saved import dump_comparison, join_json, to_json
+from guardrail.compiled.saved import comparison_to_json, join_json, to_json
 from guardrail.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def report_kernels(request: Request) -> ExitCode:
     if request.as_json:
         # Each is written out while the next is read: the tool that reads takes longer.
         rows = sorted((badness(kernel), to_json(kernel)) for kernel in kernels)
-        sys.stdout.write(join_json(text for _, text in rows))
+        sys.stdout.writelines((join_json(text for _, text in rows), "\n"))
         return ExitCode.OK
     from guardrail.compiled import table
 
@@ -61,7 +61,7 @@ def report_comparison(request: Request, old: str) -> ExitCode:
             f"{request.target} and {old} have no kernel in common, by name and architecture"
         )
     if request.as_json:
-        sys.stdout.write(dump_comparison(comparison) + "\n")
+        sys.stdout.writelines((comparison_to_json(comparison), "\n"))
     else:
         from guardrail.compiled import table
 

@@ -30,10 +30,12 @@ def parse_elf_header(header: bytes) -> ElfHeader | None:
         header: The file's first bytes, at most 64.
 
     Returns:
-        None where they are not a complete 64-bit ELF header.
+        None where they are not those of an ELF file.
     """
-    if len(header) < HEADER_BYTES or not header.startswith(MAGIC):
+    if not header.startswith(MAGIC):
         return None
+    if len(header) < HEADER_BYTES:
+        return ElfHeader(is_cubin=False, arch=None, end_of_tables=HEADER_BYTES)
     (machine,) = struct.unpack_from("<H", header, 18)
     program_offset, section_offset, flags = struct.unpack_from("<QQI", header, 32)
     program_size, program_count, section_size, section_count = struct.unpack_from("<4H", header, 54)

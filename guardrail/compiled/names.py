@@ -63,17 +63,15 @@ def _outline(mangled: str) -> str:
 
 
 def _qualified_name(demangled: str) -> str:
-    """Drop the return type and the parameters: what is before the last word and after it, at depth 0."""
+    """Drop the return type and the parameters; a name without parameters is no C++ function and stays."""
     name = demangled.replace("(anonymous namespace)::", "")
-    parameters = len(name)
     start = 0
     for position, depth in _depths(name):
         if depth == 0 and name[position] == " ":
             start = position + 1
         if depth == 0 and name[position] == "(":
-            parameters = position
-            break
-    return name[start:parameters] or name
+            return name[start:position] or name
+    return name
 
 
 def _nested_arguments(name: str) -> tuple[int, int] | None:

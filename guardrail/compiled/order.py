@@ -4,6 +4,9 @@ from collections.abc import Iterable
 
 from guardrail.compiled.resources import KernelResources
 
+_UNKNOWN_BLOCKS = 1 << 16
+"""More than any SM holds: a kernel is not called bad for what is not known."""
+
 
 def worst_first(kernels: Iterable[KernelResources]) -> list[KernelResources]:
     """Sort by spills, then stack, then fewest blocks per SM, then registers and shared memory."""
@@ -16,7 +19,7 @@ def badness(kernel: KernelResources) -> tuple[int, int, int, int, int, str, str]
     return (
         -(kernel.spill_bytes or 0),
         -kernel.stack_bytes,
-        0 if blocks is None else blocks,
+        _UNKNOWN_BLOCKS if blocks is None else blocks,
         -kernel.registers,
         -kernel.shared_bytes,
         kernel.name,

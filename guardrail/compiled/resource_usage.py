@@ -39,12 +39,12 @@ def parse_resource_usage(
             registers, stack, shared = map(int, usage.groups())
             yield KernelResources(
                 name=name[0],
-                mangled_name=name[1],
                 arch=arch or "unknown",
                 registers=registers,
                 stack_bytes=stack,
                 static_shared_bytes=max(0, shared - reserved),
                 toolchain=toolchain,
+                symbol=name[1],
             )
         elif line.startswith(_ARCH):
             arch = line[len(_ARCH) :].decode().strip()

@@ -24,7 +24,6 @@ class KernelResources:
 
     name: str
     """Demangled where a C++ runtime is at hand."""
-    mangled_name: str
     arch: str
     registers: int
     """32-bit registers of one thread."""
@@ -39,6 +38,8 @@ class KernelResources:
     dynamic_shared_bytes: int | None = None
     threads: int | None = None
     """Threads of one block."""
+    symbol: str = ""
+    """Mangled name; empty where the kernel was read from a report."""
 
     @property
     def shared_bytes(self) -> int:

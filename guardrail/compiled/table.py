@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from guardrail.compiled.diff import Change, Comparison
 from guardrail.compiled.names import shorten
@@ -32,8 +33,9 @@ def print_kernels(kernels: Sequence[KernelResources], console: Console, rows: in
 def print_comparison(comparison: Comparison, console: Console, rows: int | None = ROWS) -> None:
     """Print the counts of a comparison and the kernels that got worse, every kernel where `rows` is None."""
     counts = (
-        f"{len(comparison.worse)} worse, {len(comparison.better)} better, {comparison.unchanged} unchanged, "
-        f"{len(comparison.added)} added, {len(comparison.removed)} removed"
+        f"{len(comparison.worse):,} worse, {len(comparison.better):,} better, "
+        f"{comparison.unchanged:,} unchanged, {len(comparison.added):,} added, "
+        f"{len(comparison.removed):,} removed"
     )
     console.print(counts, highlight=False)
     pairs = [*comparison.worse, *comparison.better]
@@ -72,13 +74,13 @@ def _print_table(console: Console, names: Sequence[str], figures: Sequence[tuple
             _FIGURES[i], no_wrap=True, justify="left" if _FIGURES[i] in _LEFT_ALIGNED else "right"
         )
     for name, row in zip(names, figures, strict=True):
-        table.add_row(shorten(name, name_width), *(row[i] for i in told))
-    console.print(table, markup=False, highlight=False)
+        table.add_row(Text(shorten(name, name_width)), *(row[i] for i in told))
+    console.print(table, highlight=False)
 
 
 def _print_rest(console: Console, hidden: int) -> None:
     if hidden:
-        console.print(f"{hidden} more, --all shows them", highlight=False)
+        console.print(f"{hidden:,} more, --all shows them", highlight=False)
 
 
 def _figures(kernel: KernelResources) -> tuple[str, ...]:

@@ -1,0 +1,2 @@
+#define BOUNDS __launch_bounds__(256, 6)
+#include "pressure.cuh"

@@ -1,0 +1,2 @@
+#define BOUNDS
+#include "pressure.cuh"

@@ -1,0 +1,82 @@
+import json
+
+import pytest
+
+from guardrail.compiled.diff import compare
+from guardrail.compiled.saved import comparison_to_json, join_json, load_kernels, to_json
+from guardrail.errors import UsageError
+from helpers.compiled_kernels import foreign_kernel, kernel
+
+
+def test_a_kernel_is_one_object_with_every_figure():
+    record = kernel("void f<'\"'>(int*)", registers=74, static_shared_bytes=1024, dynamic_shared_bytes=4096)
+    assert json.loads(to_json(record)) == {
+        "name": "void f<'\"'>(int*)",
+        "arch": "sm_90",
+        "registers": 74,
+        "stack_bytes": 0,
+        "spill_store_bytes": 0,
+        "spill_load_bytes": 0,
+        "shared_bytes": 5120,
+        "dynamic_shared_bytes": 4096,
+        "threads": 256,
+        "blocks_per_sm": 3,
+        "limited_by": "registers",
+        "theoretical_occupancy": 0.375,
+        "toolchain": "nvcc 13.0.88",
+    }
+
+
+def test_what_is_not_known_is_null():
+    found = json.loads(to_json(foreign_kernel(static_shared_bytes=16)))
+    assert [key for key, value in found.items() if value is None] == [
+        "spill_store_bytes",
+        "spill_load_bytes",
+        "dynamic_shared_bytes",
+        "threads",
+        "blocks_per_sm",
+        "limited_by",
+        "theoretical_occupancy",
+    ]
+    assert found["shared_bytes"] == 16
+
+
+def test_what_was_written_is_read_back():
+    kernels = [kernel("a", static_shared_bytes=8, dynamic_shared_bytes=16), foreign_kernel("b", arch="sm_86")]
+    assert load_kernels(join_json(map(to_json, kernels)), "old.json") == kernels
+
+
+def test_no_kernel_is_an_empty_list():
+    assert json.loads(join_json([])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{", "JSONDecodeError"),
+        ("3", "not iterable"),
+        ("[3]", "TypeError"),
+        ('{"schema": 1}', "TypeError"),
+        ('[{"name": "a"}]', "dynamic_shared_bytes"),
+    ],
+)
+def test_another_text_is_a_usage_error_that_names_its_source(text, what):
+    with pytest.raises(UsageError, match=f"old.json: not a list of kernels .*{what}"):
+        load_kernels(text, "old.json")
+
+
+def test_a_figure_of_the_wrong_type_is_named():
+    text = join_json([to_json(kernel())]).replace('"registers": 32', '"registers": "many"')
+    with pytest.raises(UsageError, match="registers is 'many', not a whole number"):
+        load_kernels(text, "old.json")
+
+
+def test_a_comparison_is_one_object_of_lists():
+    old = [kernel("a"), kernel("b", registers=40), kernel("gone"), kernel("same")]
+    new = [kernel("a", registers=40), kernel("b"), kernel("fresh"), kernel("same")]
+    found = json.loads(comparison_to_json(compare(old, new)))
+    assert [(pair["old"]["registers"], pair["new"]["registers"]) for pair in found["worse"]] == [(32, 40)]
+    assert [(pair["old"]["name"], pair["new"]["registers"]) for pair in found["better"]] == [("b", 32)]
+    assert found["unchanged"] == 1
+    assert [entry["name"] for entry in found["added"]] == ["fresh"]
+    assert [entry["name"] for entry in found["removed"]] == ["gone"]
