@@ -20,7 +20,7 @@ from guardrail.compiled.architectures import ARCHITECTURES
 from guardrail.compiled.file_subject import FileSubject
 from guardrail.engine import Finished, Job, Progress, run
 from guardrail.errors import UsageError
-from guardrail.families import Family
+from guardrail.families import Family, ModelProfile
 from guardrail.probes.interface import Context, Probe
 from guardrail.probes.references import modules_of
 from guardrail.records.report import GuardResult, RunReport
@@ -86,12 +86,28 @@ class Workspace:
         """Find a subject: a file beside the guards file where one of that name exists, else a family's.
 
         Raises:
-            UsageError: There is no such subject.
+            UsageError: There is no such subject, or its file cannot be read.
         """
-        path = self.folder / name
-        if FileSubject in kinds and path.exists():
-            return FileSubject.read(path)
-        return registry.find_subject(name, self.families, kinds)
+        if FileSubject in kinds:
+            try:
+                if self._is_file(name):
+                    return FileSubject.read(self.folder / name)
+            except OSError as error:
+                raise UsageError(f"{self.folder / name}: cannot be read: {error.strerror}") from error
+        stated = tuple(kind for kind in kinds if kind is not FileSubject)
+        return registry.find_subject(name, self.families, stated)
+
+    def knobs(self) -> dict[str, str]:
+        """Collect the environment variables in force that can change a measurement of the selected guards."""
+        names = {loaded.guard.subject for loaded in self.selected()}
+        families = [
+            *self.families.values(),
+            *(registry.find_family(name, self.families) for name in names if not self._is_file(name)),
+        ]
+        return knobs(name for family in families for name in family.knobs)
+
+    def _is_file(self, name: str) -> bool:
+        return (self.folder / name).exists()
 
     def jobs(self) -> list[Job]:
         """Join each selected guard with its probe, its subject and the hash of what it depends on."""
@@ -99,7 +115,8 @@ class Workspace:
         for loaded in self.selected():
             probe = self.probes[loaded.guard.probe]
             subject = self.subject(loaded.guard.subject, probe.subjects)
-            jobs.append(Job(loaded, probe, subject, _subject_hash(loaded.guard, subject)))
+            asked = [self.profiles.models[name] for name in getattr(loaded.guard, "models", ())]
+            jobs.append(Job(loaded, probe, subject, _subject_hash(loaded.guard, subject, asked)))
         return jobs
 
     def context(self) -> Context:
@@ -114,7 +131,7 @@ class Workspace:
     def runner(self) -> CachingRunner:
         """Make the runner that every task of this run goes through."""
         pool = WorkerPool([str(self.folder)], len(os.sched_getaffinity(0)), self.gpu is None)
-        surroundings = canonical([versions(), knobs(), self.gpu])
+        surroundings = canonical([versions(), self.knobs(), self.gpu])
         return CachingRunner(
             pool,
             MeasurementCache(cache_folder()),
@@ -128,10 +145,9 @@ class Workspace:
         Raises:
             UsageError: A required profile does not exist.
         """
+        required = [self._known_device(name) for name in self.selection.required_profiles]
         return tuple(
-            name
-            for name in self.selection.required_profiles
-            if self.gpu is None or self._known_device(name).device_name != self.gpu.name
+            device.name for device in required if self.gpu is None or device.device_name != self.gpu.name
         )
 
     def _device_profile(self) -> DeviceProfile | None:
@@ -190,11 +206,9 @@ def check(selection: Selection, on_progress: ProgressListener) -> RunReport:
 def self_test(selection: Selection, on_progress: ProgressListener) -> RunReport:
     """Run the negative controls of the selected guards."""
     workspace = open_workspace(selection)
-    kinds = tuple({kind for probe in workspace.probes.values() for kind in probe.subjects})
-    resolve = functools.partial(workspace.subject, kinds=kinds)
     return _report(
         workspace,
-        lambda jobs: run_controls(jobs, workspace.runner(), workspace.context(), resolve),
+        lambda jobs: run_controls(jobs, workspace.runner(), workspace.context(), workspace.subject),
         on_progress,
     )
 
@@ -212,6 +226,7 @@ def _report(
 ) -> RunReport:
     """Drain a run's events into a report, in the order of the guards file."""
     start = time.perf_counter()
+    begun = provenance(workspace.folder, workspace.gpu, workspace.knobs())
     absent = workspace.absent_profiles()
     jobs = workspace.jobs()
     results: dict[int, GuardResult] = {}
@@ -223,7 +238,7 @@ def _report(
     return RunReport(
         guards_file=str(workspace.selection.guards_file),
         guards=tuple(results[position] for position in range(len(jobs))),
-        provenance=provenance(workspace.folder, workspace.gpu),
+        provenance=begun,
         version=guardrail.__version__,
         seconds=time.perf_counter() - start,
         absent_profiles=absent,
@@ -240,8 +255,10 @@ def _task_key(surroundings: str, task: Task) -> str:
     return combined_hash(modules, task.function, task.environment, canonical(task.arguments), surroundings)
 
 
-def _subject_hash(guard: Guard, subject: Any) -> str:
-    """Hash everything of a subject that can change what is measured for it, and what the guard asks to measure."""
-    asked = guard.model_dump_json(exclude={"title", "require"})
-    modules = () if isinstance(subject, FileSubject) else modules_of(subject.references)
-    return combined_hash(modules, canonical(subject), asked)
+def _subject_hash(guard: Guard, subject: Any, models: Sequence[ModelProfile]) -> str:
+    """Hash all of a subject that can change what is measured for it, and what the guard asks to measure."""
+    asked = guard.model_dump_json(exclude={"title", "require", "control"})
+    if isinstance(subject, FileSubject):
+        # Not its path: a report judged elsewhere is about the same file under another folder.
+        return combined_hash((), subject.sha256, asked)
+    return combined_hash(modules_of(subject.references), canonical(subject), canonical(models), asked)

@@ -27,7 +27,7 @@ class Job:
     loaded: LoadedGuard
     probe: Probe[Any]
     subject: Any
-    subject_hash: str | None
+    subject_hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,12 @@ class _Active:
         try:
             self.tasks = next(self.measuring) if outcomes is None else self.measuring.send(outcomes)
         except StopIteration as stop:
-            self.measured = stop.value
+            self.measured = stop.value or ()
         except GuardrailError as error:
             self.measured = [Unmeasured(str(error))]
+        except Exception as error:  # noqa: BLE001 - anyone's probe may raise anything; it ends this guard alone
+            reason = f"probe {self.job.loaded.guard.probe} raised {type(error).__name__}: {error}"
+            self.measured = [Unmeasured(reason)]
 
     def finished(self) -> Finished:
         """Judge what was measured."""

@@ -49,3 +49,9 @@ class ToolMissingError(MeasurementError):
 
     def __init__(self, tool: str, purpose: str, remedy: str) -> None:
         super().__init__(f"{tool} is not installed; it is needed to {purpose}. {remedy}")
+
+
+class NothingReadError(GuardrailError):
+    """The subject holds no kernel, so nothing was checked."""
+
+    exit_code = ExitCode.NOTHING_CHECKED

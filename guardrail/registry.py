@@ -38,7 +38,7 @@ def probes() -> Mapping[str, Probe[Any]]:
 
 
 def families() -> Mapping[str, Family]:
-    """Load the manifest of every bundled family and of installed packages (entry points ``guardrail.families``).
+    """Load every bundled family's manifest and those of installed packages (``guardrail.families``).
 
     Raises:
         UsageError: Two families have one name, or a manifest cannot be imported.
@@ -70,33 +70,52 @@ def find_subject(name: str, known: Mapping[str, Family], kinds: tuple[type, ...]
     Raises:
         UsageError: There is no such module, family or subject, or it is of another kind.
     """
+    family, subject = _find_family(name, known)
+    subjects = {key: value for key, value in family.subjects().items() if isinstance(value, kinds)}
+    wanted = " or ".join(sorted(kind.__name__.lower() for kind in kinds))
+    if subject is None and len(subjects) == 1:
+        return next(iter(subjects.values()))
+    offered = ", ".join(sorted(subjects)) or "none"
+    if subject is None:
+        raise UsageError(f"{name!r} names a family alone; add one {wanted} of it: {offered}")
+    if subject not in subjects:
+        raise UsageError(f"family {family.name} has no {wanted} {subject!r}; it has: {offered}")
+    return subjects[subject]
+
+
+def find_family(name: str, known: Mapping[str, Family]) -> Family:
+    """Find the family of a subject that `find_subject` finds.
+
+    Raises:
+        UsageError: There is no such module or family.
+    """
+    return _find_family(name, known)[0]
+
+
+def _find_family(name: str, known: Mapping[str, Family]) -> tuple[Family, str | None]:
+    """Split a subject's name into its family and its name there."""
     match = _SUBJECT.match(name)
     if match is None:
         raise UsageError(
             f"subject {name!r} is neither family.name, module:family.name nor a file that exists"
         )
     if match["module"]:
-        family = _load_family(f"{match['module']}:{match['family']}")
-    elif match["family"] in known:
-        family = known[match["family"]]
-    else:
+        return _load_family(f"{match['module']}:{match['family']}"), match["name"]
+    if match["family"] not in known:
         raise UsageError(
             f"there is no family {match['family']!r}; known families: {', '.join(sorted(known)) or 'none'}"
         )
-    subjects = {key: value for key, value in family.subjects().items() if isinstance(value, kinds)}
-    wanted = " or ".join(sorted(kind.__name__.lower() for kind in kinds))
-    if match["name"] is None and len(subjects) == 1:
-        return next(iter(subjects.values()))
-    if match["name"] not in subjects:
-        offered = ", ".join(sorted(subjects)) or "none"
-        raise UsageError(f"family {family.name} has no {wanted} {match['name'] or ''!r}; it has: {offered}")
-    return subjects[match["name"]]
+    return known[match["family"]], match["name"]
 
 
 def _load_family(reference: str) -> Family:
     family = _load(reference)
     if not isinstance(family, Family):
         raise UsageError(f"{reference} is a {type(family).__name__}, not a guardrail.families.Family")
+    try:
+        family.subjects()
+    except ValueError as error:
+        raise UsageError(f"{reference}: {error}") from error
     return family
 
 
@@ -105,7 +124,7 @@ def _load(reference: str) -> Any:
     module, _, attribute = reference.partition(":")
     try:
         loaded = importlib.import_module(module)
-    except Exception as error:  # a user's module may raise anything while it is imported
+    except (Exception, SystemExit) as error:  # a user's module may raise anything while it is imported
         raise UsageError(f"{reference}: cannot import {module}: {type(error).__name__}: {error}") from error
     if not hasattr(loaded, attribute):
         raise UsageError(f"{reference}: {module} has no {attribute}")

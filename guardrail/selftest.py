@@ -20,18 +20,18 @@ class _Planned:
 
 
 def run_controls(
-    jobs: Sequence[Job], runner: Runner, context: Context, resolve: Callable[[str], Any]
+    jobs: Sequence[Job], runner: Runner, context: Context, resolve: Callable[[str, tuple[type, ...]], Any]
 ) -> Iterator[Progress | Finished]:
     """Run every guard against its negative controls.
 
-    A guard passes when each metric it bounds was turned red by at least one control, and every control turned red
-    what it promises to.
+    A guard passes when each metric it bounds was turned red by at least one control, and every control turned
+    red what it promises to.
 
     Args:
         jobs: The guards as they would be checked.
         runner: Where tasks run.
         context: The run's surroundings.
-        resolve: Finds the subject that a guard's own ``control`` key names.
+        resolve: Finds the subject, of some kinds, that a guard's own ``control`` key names.
 
     Yields:
         Progress, then one result for each guard.
@@ -40,7 +40,7 @@ def run_controls(
     mutated = [
         replace(
             item.job,
-            loaded=replace(item.job.loaded, guard=item.job.probe.narrowed(item.job.loaded.guard)),
+            loaded=replace(item.job.loaded, guard=item.job.probe.narrowed(item.job.loaded.guard, context)),
             subject=item.control.mutant,
         )
         for item in planned
@@ -56,11 +56,11 @@ def run_controls(
         yield Finished(position, _verdict_on(job, own))
 
 
-def _controls(job: Job, resolve: Callable[[str], Any]) -> list[Control[Any]]:
+def _controls(job: Job, resolve: Callable[[str, tuple[type, ...]], Any]) -> list[Control[Any]]:
     """List the controls that touch a metric which the guard bounds."""
     guard = job.loaded.guard
     if guard.control is not None:
-        named = resolve(guard.control)
+        named = resolve(guard.control, job.probe.subjects)
         return [Control(guard.control, "named by the guard", named, tuple(guard.require))]
     stated: Sequence[Control[Any]] = getattr(job.subject, "controls", ())
     return [control for control in stated if set(control.turns_red) & set(guard.require)]
@@ -69,34 +69,11 @@ def _controls(job: Job, resolve: Callable[[str], Any]) -> list[Control[Any]]:
 def _verdict_on(job: Job, own: Sequence[tuple[Control[Any], GuardResult]]) -> GuardResult:
     """Judge a guard by how its controls fared."""
     guard, line = job.loaded.guard, job.loaded.line
-    verdicts: list[Verdict] = []
-    reddened: set[str] = set()
-    for control, result in own:
-        red = {verdict.metric for verdict in result.verdicts if verdict.status is Status.FAIL}
-        reddened |= red
-        expected = [metric for metric in control.turns_red if metric in guard.require]
-        green = [metric for metric in expected if metric not in red] if guard.control is None else []
-        broken = [verdict.sentence for verdict in result.verdicts if verdict.status is Status.ERROR]
-        if green:
-            sentence = f"control {control.name} ({control.defect}) left {', '.join(green)} green"
-            verdicts.append(
-                Verdict(Status.FAIL, "control-stayed-green", sentence, evidence=tuple(broken), line=line)
-            )
-        else:
-            sentence = f"control {control.name} turned {', '.join(sorted(red))} red"
-            verdicts.append(Verdict(Status.PASS, "control-turned-red", sentence, line=line))
-    for metric in guard.require:
-        if metric not in reddened:
-            sentence = f"no control turns {metric} red, so its bound has never been seen to work"
-            verdicts.append(
-                Verdict(
-                    Status.FAIL,
-                    "no-control",
-                    sentence,
-                    metric=metric,
-                    line=job.loaded.bound_lines.get(metric, line),
-                )
-            )
+    promised = {metric for control, _ in own for metric in control.turns_red}
+    verdicts = [
+        *(_verdict_on_control(job, control, result) for control, result in own),
+        *(_no_control(job, metric) for metric in guard.require if metric not in promised),
+    ]
     return GuardResult(
         id=guard.id,
         title=guard.title,
@@ -107,3 +84,27 @@ def _verdict_on(job: Job, own: Sequence[tuple[Control[Any], GuardResult]]) -> Gu
         seconds=sum(result.seconds for _, result in own),
         cached=bool(own) and all(result.cached for _, result in own),
     )
+
+
+def _verdict_on_control(job: Job, control: Control[Any], result: GuardResult) -> Verdict:
+    """Judge a control by whether it turned red what it promises to."""
+    line = job.loaded.line
+    if result.status is Status.SKIPPED:
+        return Verdict(Status.SKIPPED, "not-for-this-machine", result.verdicts[0].sentence, line=line)
+    red = {verdict.metric for verdict in result.verdicts if verdict.status is Status.FAIL}
+    broken = tuple(verdict.sentence for verdict in result.verdicts if verdict.status is Status.ERROR)
+    named = f"control {control.name} ({control.defect})"
+    expected = [metric for metric in control.turns_red if metric in job.loaded.guard.require]
+    green = ", ".join(metric for metric in expected if metric not in red)
+    if green and broken:
+        sentence = f"{named} could not be measured, so {green} was not seen to turn red"
+        return Verdict(Status.ERROR, "control-not-measured", sentence, evidence=broken, line=line)
+    if green:
+        return Verdict(Status.FAIL, "control-stayed-green", f"{named} left {green} green", line=line)
+    return Verdict(Status.PASS, "control-turned-red", f"{named} turned {', '.join(expected)} red", line=line)
+
+
+def _no_control(job: Job, metric: str) -> Verdict:
+    sentence = f"no control turns {metric} red, so its bound has never been seen to work"
+    line = job.loaded.bound_lines.get(metric, job.loaded.line)
+    return Verdict(Status.FAIL, "no-control", sentence, metric=metric, line=line)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from guardrail.adapters.cuobjdump import read_binary
 from guardrail.compiled.ptxas_log import parse_ptxas_log
-from guardrail.compiled.resources import KernelResources, NothingReadError
-from guardrail.errors import MeasurementError, ToolMissingError
+from guardrail.compiled.resources import KernelResources
+from guardrail.errors import MeasurementError, NothingReadError, ToolMissingError
 
 _VERSION = re.compile(r"\bV(\d+\.\d+\.\d+)")
 

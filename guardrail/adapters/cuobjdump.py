@@ -16,8 +16,8 @@ from pathlib import Path
 from guardrail.adapters.demangle import demangle
 from guardrail.compiled.elf import HEADER_BYTES, ElfHeader, parse_elf_header
 from guardrail.compiled.resource_usage import parse_resource_usage
-from guardrail.compiled.resources import KernelResources, NothingReadError
-from guardrail.errors import MeasurementError, ToolMissingError
+from guardrail.compiled.resources import KernelResources
+from guardrail.errors import MeasurementError, NothingReadError, ToolMissingError
 
 _VERSION = re.compile(r"\bV(\d+\.\d+\.\d+)")
 _WHEELS = (("nvidia", "cu*/bin/cuobjdump"), ("triton", "backends/nvidia/bin/cuobjdump"))

@@ -4,7 +4,8 @@ import re
 
 from guardrail.adapters.resource_targets import Launch, read_target
 from guardrail.compiled.file_subject import FileSubject
-from guardrail.compiled.resources import KernelResources, NothingReadError
+from guardrail.compiled.resources import KernelResources
+from guardrail.errors import NothingReadError
 
 
 def read_kernels(

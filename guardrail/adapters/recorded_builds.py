@@ -60,7 +60,8 @@ def record_build(recording: Recording, kernel: str) -> Build:
         trial.launch(recording.arm)
     if not builds:
         raise MeasurementError(
-            f"recording {recording.name}: arm {recording.arm} of {recording.operation.name} never launched {kernel}"
+            f"recording {recording.name}: arm {recording.arm} of {recording.operation.name} never launched "
+            f"{kernel}"
         )
     return builds[0]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from guardrail.adapters.cuobjdump import read_binary, read_header
 from guardrail.compiled.architectures import base_arch
-from guardrail.compiled.resources import KernelResources, NothingReadError
+from guardrail.compiled.resources import KernelResources
 from guardrail.compiled.saved import load_kernels
-from guardrail.errors import MeasurementError, UsageError
+from guardrail.errors import MeasurementError, NothingReadError, UsageError
 
 _FILE_SUFFIXES = (".cu", ".cubin", ".json", ".so")
 _DEFAULT_ARCH = "sm_90"

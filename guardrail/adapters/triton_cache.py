@@ -8,8 +8,8 @@ from pathlib import Path
 
 from guardrail.adapters.cuobjdump import read_binary
 from guardrail.compiled.architectures import WARP_SIZE
-from guardrail.compiled.resources import KernelResources, NothingReadError
-from guardrail.errors import MeasurementError
+from guardrail.compiled.resources import KernelResources
+from guardrail.errors import MeasurementError, NothingReadError
 
 
 def read_triton_cache(folder: Path) -> list[KernelResources]:

@@ -10,9 +10,9 @@ from guardrail.adapters.resource_targets import Launch, read_target
 from guardrail.compiled.architectures import require_arch
 from guardrail.compiled.diff import compare
 from guardrail.compiled.order import badness, worst_first
-from guardrail.compiled.resources import KernelResources, NothingReadError
+from guardrail.compiled.resources import KernelResources
 from guardrail.compiled.saved import comparison_to_json, join_json, to_json
-from guardrail.errors import ExitCode, UsageError
+from guardrail.errors import ExitCode, NothingReadError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,8 +1,12 @@
 """A file as the subject of a guard."""
 
 import hashlib
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +18,33 @@ class FileSubject:
 
     @classmethod
     def read(cls, path: Path) -> "FileSubject":
-        """Hash a file, or every file of a folder together with its name."""
+        """Hash a file, a CUDA source with what it includes by quotes, or a folder with the names in it.
+
+        Raises:
+            OSError: Something cannot be read.
+        """
         digest = hashlib.sha256()
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file():
-                digest.update(str(file.relative_to(path)).encode())
-                with file.open("rb") as stream:
-                    digest.update(hashlib.file_digest(stream, "sha256").digest())
+        for file in _files(path):
+            digest.update(str(file.relative_to(path)).encode() if path.is_dir() else file.name.encode())
+            with file.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
         return cls(str(path), digest.hexdigest())
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """List every file that a subject consists of, in a stable order."""
+    if path.is_dir():
+        yield from (file for file in sorted(path.rglob("*")) if file.is_file())
+    elif path.suffix == ".cu":
+        yield from _with_includes(path, set())
+    else:
+        yield path
+
+
+def _with_includes(path: Path, seen: set[Path]) -> Iterator[Path]:
+    if path.resolve() in seen or not path.is_file():
+        return
+    seen.add(path.resolve())
+    yield path
+    for name in _INCLUDE.findall(path.read_bytes()):
+        yield from _with_includes(path.parent / name.decode(errors="replace"), seen)

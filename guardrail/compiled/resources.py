@@ -4,13 +4,6 @@ from dataclasses import dataclass, replace
 
 from guardrail.compiled.architectures import find_limits
 from guardrail.compiled.occupancy import Limiter, Occupancy, occupancy
-from guardrail.errors import ExitCode, GuardrailError
-
-
-class NothingReadError(GuardrailError):
-    """The subject holds no kernel, so nothing was checked."""
-
-    exit_code = ExitCode.NOTHING_CHECKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """What a kernel family states about itself: its manifest.
 
-A manifest imports neither torch nor triton. Everything that does is named by a `Reference` and resolved in a
-worker process. The words are those of ``docs/architecture.md``: a *gate* picks an *arm* for a *case*; an arm
-*covers* some of the case's *work units*; an *operation* is what its arms compute; a *control* is a subject with
-one deliberate defect that must turn a guard red.
+A manifest imports neither torch nor triton. Everything that does is named by a `Reference` and resolved in
+a worker process. The words are those of ``docs/architecture.md``: a *gate* picks an *arm* for a *case*; an
+arm *covers* some of the case's *work units*; an *operation* is what its arms compute; a *control* is a
+subject with one deliberate defect that must turn a guard red.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ class Build:
 
     name: str
     signature: Mapping[str, str]
-    """Triton type of each run-time argument: ``"*u8"``, ``"i32"``; ``":16"`` behind it promises divisibility."""
+    """Triton type of each run-time argument, ``"*u8"`` or ``"i32"``; ``":16"`` promises divisibility."""
     constants: Mapping[str, Scalar | None]
     """Value of each ``tl.constexpr`` argument."""
     warps: int = 4
@@ -47,7 +47,7 @@ class Build:
     max_registers: int | None = None
     """Cap on registers a thread, passed to the compiler (``maxnreg``)."""
     fp_fusion: bool = True
-    """Whether the compiler may contract a product and a sum into one rounding, as the launcher compiles it."""
+    """Whether the compiler may contract a product and a sum into one rounding, as at launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Arm:
     launches: tuple[str, ...]
     """Symbols of the kernels it must launch, in order."""
     covered_units: Reference
-    """``(case) -> int``: how many of the case's work units the arm computes; 0 where it may not run at all."""
+    """``(case) -> int``: work units of the case that the arm computes; 0 where it may not run at all."""
 
 
 class Trial(Protocol):
@@ -84,8 +84,8 @@ class ExposingTrial(Trial, Protocol):
         """Read off the outputs how often each work unit was computed.
 
         Returns:
-            One row for each independent group of outputs, one count for each work unit; a count that cannot be
-            read (NaN) is 0.
+            One row for each independent group of outputs, one count for each work unit; a count that cannot
+            be read (NaN) is 0.
         """
 
 
@@ -168,7 +168,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The host-side rule that picks an arm, over a finite declared domain. Subject of the ``dispatch`` probe."""
+    """The host-side rule that picks an arm, over a finite domain. Subject of the ``dispatch`` probe."""
 
     name: str
     operation: Operation

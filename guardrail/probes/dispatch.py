@@ -82,7 +82,7 @@ def _declared(gate: Gate, found: Mapping[str, Any]) -> Iterable[Measurement]:
     unexplained = [
         (
             row,
-            f"{row['label']}, arm {row['arm']}: the faster {row['faster']} covers it and no reason is stated",
+            f"{_place(row)}: the faster {row['faster']} covers it and no reason is stated",
         )
         for row in found["unexplained"]
     ]
@@ -110,7 +110,7 @@ def _executed(gate: Gate, found: Mapping[str, Any], outcomes: Sequence[Outcome])
         if isinstance(outcome, Done)
     ]
     failures: list[Unmeasured] = [
-        Unmeasured(f"{run['label']}, arm {run['arm']}: {outcome.reason}")
+        Unmeasured(f"{_place(run)}: {outcome.reason}")
         for run, outcome in zip(found["runs"], outcomes, strict=True)
         if not isinstance(outcome, Done)
     ]
@@ -131,7 +131,7 @@ def _executed(gate: Gate, found: Mapping[str, Any], outcomes: Sequence[Outcome])
     unwritten = [
         (
             run,
-            f"{run['label']}, arm {run['arm']}: {seen['unwritten']} of {seen['elements']} output elements unwritten",
+            f"{_place(run)}: {seen['unwritten']} of {seen['elements']} output elements unwritten",
         )
         for run, seen in runs
         if seen["unwritten"]
@@ -139,7 +139,7 @@ def _executed(gate: Gate, found: Mapping[str, Any], outcomes: Sequence[Outcome])
     astray = [
         (
             run,
-            f"{run['label']}, arm {run['arm']}: launched {_names(seen['launched'])}, not {_names(launches[run['arm']])}",
+            f"{_place(run)}: launched {_names(seen['launched'])}, not {_names(launches[run['arm']])}",
         )
         for run, seen in runs
         if seen["launched"] != launches[run["arm"]]
@@ -160,7 +160,11 @@ def _executed(gate: Gate, found: Mapping[str, Any], outcomes: Sequence[Outcome])
 
 
 def _share(row: Mapping[str, Any], part: int, whole: int, unit: str, verb: str) -> str:
-    return f"{row['label']}, arm {row['arm']}: {part} of {whole} {unit}s {verb} ({part / whole:.1%})"
+    return f"{_place(row)}: {part} of {whole} {unit}s {verb} ({part / whole:.1%})"
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    return f"{row['label']}, arm {row['arm']}"
 
 
 def _names(symbols: Sequence[str]) -> str:

@@ -128,8 +128,8 @@ def _worth_running(
 ) -> list[Decision]:
     """Choose the models' cases, the domain's ends, and both sides of every bound along every ordered axis.
 
-    A bound is where the picked arm changes, or where the set of arms that cover the case completely does. A switch
-    has no order, so that turning it is no bound.
+    A bound is where the picked arm changes, or where the set of arms that cover the case completely does. A
+    switch has no order, so that turning it is no bound.
     """
     chosen = [decision for decision in decisions if decision.models]
     chosen += [decisions[0], decisions[-1]]

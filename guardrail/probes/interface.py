@@ -57,6 +57,6 @@ class Probe(ABC, Generic[G]):
             Measurements, and what could not be measured.
         """
 
-    def narrowed(self, guard: G) -> G:
+    def narrowed(self, guard: G, context: Context) -> G:
         """Shrink a guard to what a negative control needs to be seen by."""
         return guard

@@ -32,7 +32,7 @@ class Measurement:
     value: float | int | None
     """The estimate; None where it could not be known, which never passes a bound."""
     where: Mapping[str, str] = field(default_factory=dict)
-    """What was measured exactly: ``{"build": "id5120", "arch": "sm_90"}``. Bounds may be keyed by its values."""
+    """What was measured: ``{"build": "id5120", "arch": "sm_90"}``. Bounds may be keyed by its values."""
     samples: tuple[float, ...] = ()
     """Raw samples behind the estimate; empty for an exact metric."""
     interval: tuple[float, float] | None = None
@@ -41,7 +41,7 @@ class Measurement:
     """How many cases, builds or batches stand behind the value; 0 makes the guard an error."""
     findings: tuple[Finding, ...] = ()
     changed: str = ""
-    """What differs from when the bound was anchored: ``triton 3.7.1 -> 3.9.0``; empty where nothing is known to."""
+    """What differs from when the bound was anchored: ``triton 3.7.1 -> 3.9.0``; empty where nothing does."""
 
 
 @dataclass(frozen=True, slots=True)

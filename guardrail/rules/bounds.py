@@ -1,5 +1,6 @@
 """Judging measurements by the bounds of a guard."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from guardrail.records.measurement import Measurement, Unmeasured
@@ -10,8 +11,8 @@ from guardrail.spec.guards import Bound, Limit, LoadedGuard, Number
 def judge(loaded: LoadedGuard, measured: Sequence[Measurement | Unmeasured]) -> list[Verdict]:
     """Apply a guard's bounds to what was measured for it.
 
-    Every measurement of a bounded metric must hold. A metric without a measurement, or one behind which nothing
-    was inspected, is an error: it never passes.
+    Every measurement of a bounded metric must hold. A metric without a measurement, or one behind which
+    nothing was inspected, is an error: it never passes.
 
     Args:
         loaded: The guard with its lines.
@@ -20,22 +21,25 @@ def judge(loaded: LoadedGuard, measured: Sequence[Measurement | Unmeasured]) -> 
     Returns:
         One verdict for each bound and measurement, and one for each thing that could not be measured.
     """
-    verdicts: list[Verdict] = []
-    for item in measured:
-        if isinstance(item, Unmeasured):
-            status, code = (
-                (Status.SKIPPED, "not-for-this-machine") if item.skipped else (Status.ERROR, "not-measured")
-            )
-            verdicts.append(Verdict(status, code, item.reason, where=item.where, line=loaded.line))
+    verdicts = [_report(item, loaded.line) for item in measured if isinstance(item, Unmeasured)]
+    # A guard of which nothing at all was measured has said why; one metric missing among others has not.
+    explained = len(verdicts) == len(measured) > 0
     for metric, bound in loaded.guard.require.items():
         line = loaded.bound_lines.get(metric, loaded.line)
         matching = [item for item in measured if isinstance(item, Measurement) and item.metric == metric]
         if matching:
             verdicts += [_judge_one(measurement, bound, line) for measurement in matching]
-        elif not verdicts:
+        elif not explained:
             sentence = f"{metric} was not measured"
             verdicts.append(Verdict(Status.ERROR, "not-measured", sentence, metric=metric, line=line))
     return verdicts
+
+
+def _report(item: Unmeasured, line: int) -> Verdict:
+    status, code = (
+        (Status.SKIPPED, "not-for-this-machine") if item.skipped else (Status.ERROR, "not-measured")
+    )
+    return Verdict(status, code, item.reason, where=item.where, line=line)
 
 
 def _judge_one(measurement: Measurement, bound: Bound, line: int) -> Verdict:
@@ -60,15 +64,18 @@ def _decide(measurement: Measurement, bound: Bound) -> tuple[Status, str, str, s
     name = _name(measurement)
     limits = list(_limits(bound, measurement))
     text = " and ".join(words for _, _, words in limits)
-    if not limits:
+    if len(limits) < sum(limit is not None for limit in (bound.equals, bound.floor, bound.ceiling)):
         keys = ", ".join(sorted(bound.keys()))
-        return Status.ERROR, "no-bound", f"{name} has no bound: the bound is keyed by {keys}", "", None
+        return Status.ERROR, "no-bound", f"{name} has no bound: the bound is keyed by {keys}", text, None
     if measurement.inspected == 0:
         return Status.ERROR, "nothing-inspected", f"{name}: nothing was inspected", text, None
     value = measurement.value
-    if value is None or value != value:
+    if value is None:
         return Status.ERROR, "not-a-number", f"{name} is not known, must be {text}", text, None
     low, high = measurement.interval or (value, value)
+    if not all(map(_finite, (value, low, high))):
+        sentence = f"{name} is {_estimate(measurement)}, not a finite number, must be {text}"
+        return Status.ERROR, "not-a-number", sentence, text, None
     shown = f"{_number(value)} {measurement.unit}"
     undecided = False
     for kind, limit, words in limits:
@@ -115,6 +122,16 @@ def _beyond(kind: str, limit: Number, low: float, high: float) -> Number:
 def _clear(kind: str, limit: Number, low: float, high: float) -> bool:
     """Tell whether a whole interval lies on the good side of a limit."""
     return not _beyond(kind, limit, low, low) and not _beyond(kind, limit, high, high)
+
+
+def _finite(number: Number) -> bool:
+    return isinstance(number, int) or math.isfinite(number)
+
+
+def _estimate(measurement: Measurement) -> str:
+    numbers = [measurement.value, *(measurement.interval or ())]
+    value, *interval = (str(number) for number in numbers)
+    return f"{value} ({' to '.join(interval)})" if interval else value
 
 
 def _name(measurement: Measurement) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import platformdirs
 
 from guardrail.engine import Runner
+from guardrail.errors import UsageError
 from guardrail.records.task import Done, Outcome, Task
 
 CACHE_VARIABLE = "GUARDRAIL_CACHE_DIR"
@@ -61,10 +62,17 @@ class MeasurementCache:
         return CacheSize(len(sizes), sum(sizes))
 
     def clear(self) -> CacheSize:
-        """Remove every entry and say how much that was."""
+        """Remove every entry and say how much that was.
+
+        Raises:
+            UsageError: An entry cannot be removed.
+        """
         size = self.size()
         for path in self._folder.glob("*/*"):
-            path.unlink(missing_ok=True)
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise UsageError(f"{path}: cannot be removed: {error.strerror}") from error
         return size
 
     def _path(self, key: str) -> Path:
@@ -113,12 +121,21 @@ class CachingRunner:
 
 
 def canonical(value: Any) -> str:
-    """Write plain data and dataclasses as one unambiguous line, without the controls that a subject carries."""
-    return json.dumps(value, default=_fields, sort_keys=True)
+    """Write plain data and dataclasses as one unambiguous line, without the controls that a subject carries.
+
+    Raises:
+        UsageError: The value holds something else.
+    """
+    try:
+        return json.dumps(value, default=_fields, sort_keys=True)
+    except TypeError as error:
+        raise UsageError(
+            f"a manifest may hold strings, numbers and dataclasses of them only: {error}"
+        ) from error
 
 
 def _fields(value: Any) -> Any:
     names = [name for name in getattr(value, "__dataclass_fields__", ()) if name != "controls"]
     if not names:
-        raise TypeError(f"{type(value).__name__} cannot be part of a measurement's key")
+        raise TypeError(f"{value!r} is a {type(value).__name__}")
     return {"type": type(value).__name__} | {name: getattr(value, name) for name in names}

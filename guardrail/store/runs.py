@@ -28,8 +28,8 @@ def read_report(path: Path) -> RunReport:
 def judge_again(path: Path, jobs: Sequence[Job], guards_file: str) -> RunReport:
     """Apply the current bounds to the measurements of a saved report.
 
-    A guard whose subject's sources differ from those that were measured, or that the report does not hold, is an
-    error: a report cannot vouch for code that it never saw.
+    A guard whose subject's sources differ from those that were measured, or that the report does not hold, is
+    an error: a report cannot vouch for code that it never saw.
 
     Args:
         path: The saved report.
@@ -42,29 +42,18 @@ def judge_again(path: Path, jobs: Sequence[Job], guards_file: str) -> RunReport:
     saved = read_report(path)
     known = {result.id: result for result in saved.guards}
     results = tuple(_judge_one(job, known.get(job.loaded.guard.id), path) for job in jobs)
-    return replace(saved, guards_file=guards_file, guards=results, judged_from=str(path), absent_profiles=())
+    return replace(saved, guards_file=guards_file, guards=results, judged_from=str(path))
 
 
 def _judge_one(job: Job, saved: GuardResult | None, path: Path) -> GuardResult:
     guard, line = job.loaded.guard, job.loaded.line
     fault = _mismatch(job, saved, path)
     if saved is None or fault:
-        verdicts = [Verdict(Status.ERROR, "stale-report", fault, line=line)]
-    else:
-        verdicts = judge(job.loaded, [*saved.measurements, *saved.unmeasured])
-    return GuardResult(
-        id=guard.id,
-        title=guard.title,
-        probe=guard.probe,
-        subject=guard.subject,
-        line=line,
-        verdicts=tuple(verdicts),
-        measurements=saved.measurements if saved else (),
-        unmeasured=saved.unmeasured if saved else (),
-        subject_hash=job.subject_hash,
-        seconds=saved.seconds if saved else 0.0,
-        cached=saved.cached if saved else False,
-    )
+        # Neither measurements nor a hash: the new report, judged again in its turn, must not vouch for them.
+        verdict = Verdict(Status.ERROR, "stale-report", fault, line=line)
+        return GuardResult(guard.id, guard.title, guard.probe, guard.subject, line, (verdict,))
+    verdicts = judge(job.loaded, [*saved.measurements, *saved.unmeasured])
+    return replace(saved, title=guard.title, line=line, verdicts=tuple(verdicts))
 
 
 def _mismatch(job: Job, saved: GuardResult | None, path: Path) -> str:

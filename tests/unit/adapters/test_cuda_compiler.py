@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from guardrail.adapters.cuda_compiler import compile_cuda
-from guardrail.compiled.resources import NothingReadError
-from guardrail.errors import MeasurementError, ToolMissingError
+from guardrail.errors import MeasurementError, NothingReadError, ToolMissingError
 
 DATA = Path(__file__).parents[2] / "data" / "resources"
 

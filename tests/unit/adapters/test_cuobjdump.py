@@ -7,8 +7,7 @@ import pytest
 
 from guardrail.adapters import cuobjdump
 from guardrail.adapters.cuobjdump import find_cuobjdump, read_binary
-from guardrail.compiled.resources import NothingReadError
-from guardrail.errors import ExitCode, MeasurementError, ToolMissingError
+from guardrail.errors import ExitCode, MeasurementError, NothingReadError, ToolMissingError
 
 DATA = Path(__file__).parents[2] / "data" / "resources"
 

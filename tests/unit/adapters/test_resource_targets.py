@@ -3,9 +3,8 @@ from pathlib import Path
 import pytest
 
 from guardrail.adapters.resource_targets import Launch, read_target
-from guardrail.compiled.resources import NothingReadError
 from guardrail.compiled.saved import join_json, to_json
-from guardrail.errors import MeasurementError, UsageError
+from guardrail.errors import MeasurementError, NothingReadError, UsageError
 
 DATA = Path(__file__).parents[2] / "data" / "resources"
 LIBRARY = str(DATA / "two_kernels.so")

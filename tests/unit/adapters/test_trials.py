@@ -99,7 +99,7 @@ def test_a_trial_of_no_units_is_refused():
 
 def test_an_operation_without_an_exposing_trial_is_refused():
     operation = Operation("sum", "unit", (), f"{MODULE}:units", None, f"{MODULE}:random")
-    with pytest.raises(MeasurementError, match="^operation sum states no exposing trial"):
+    with pytest.raises(MeasurementError, match=r"^operation sum states no exposing trial"):
         trials.expose(operation, {"n": 4}, "only")
 
 

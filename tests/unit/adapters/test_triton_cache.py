@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from guardrail.adapters.triton_cache import read_triton_cache
-from guardrail.compiled.resources import NothingReadError
-from guardrail.errors import MeasurementError
+from guardrail.errors import MeasurementError, NothingReadError
 
 CACHE = Path(__file__).parents[2] / "data" / "resources" / "triton_cache"
 

@@ -3,11 +3,11 @@ import sys
 from dataclasses import replace
 
 import pytest
-from helpers import reports
 
 from guardrail.records.report import RunReport
 from guardrail.records.verdict import Status, Verdict
 from guardrail.reporters import common
+from helpers import reports
 
 
 def test_problems_come_worst_first_and_in_file_order_within_a_status() -> None:

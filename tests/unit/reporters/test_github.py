@@ -1,14 +1,14 @@
 from dataclasses import replace
 
 import pytest
-from helpers import reports
-from helpers.random_reports import RUNS
 from hypothesis import given, settings
 
 from guardrail.records.report import RunReport
 from guardrail.records.verdict import Status, Verdict
 from guardrail.reporters.github import annotations, summary
 from guardrail.reporters.markdown import escaped
+from helpers import reports
+from helpers.random_reports import RUNS
 
 
 def test_annotations_mark_the_bound_or_the_guard_worst_first() -> None:

@@ -4,8 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from helpers import reports
-from helpers.random_reports import RUNS
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
@@ -14,6 +12,8 @@ from guardrail.records.measurement import Measurement
 from guardrail.records.report import RunReport
 from guardrail.records.verdict import Status, Verdict
 from guardrail.reporters.json import JsonReporter, SavedReportError, load, schema
+from helpers import reports
+from helpers.random_reports import RUNS
 
 VALIDATOR = Draft202012Validator(schema())
 

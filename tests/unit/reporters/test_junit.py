@@ -3,13 +3,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers import reports
-from helpers.random_reports import RUNS
 from hypothesis import given, settings
 from lxml import etree
 
 from guardrail.records.report import RunReport
 from guardrail.reporters.junit import JunitReporter
+from helpers import reports
+from helpers.random_reports import RUNS
 
 SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parents[2] / "data" / "junit.xsd"))
 

@@ -3,8 +3,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers import reports
-from helpers.random_reports import RUNS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -12,6 +10,8 @@ from rich.cells import cell_len
 from guardrail.records.report import RunReport
 from guardrail.records.verdict import Status, Verdict
 from guardrail.reporters.terminal import TerminalReporter
+from helpers import reports
+from helpers.random_reports import RUNS
 
 GOLDEN = Path(__file__).parents[2] / "data" / "reporters"
 GOLDEN_RUNS = sorted(set(reports.ALL) - {"long"})

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from unit.spec.conftest import GOOD, KINDS, PROFILES
 
 from guardrail.errors import ExitCode
 from guardrail.spec.faults import ConfigurationError
 from guardrail.spec.load import load_guards
+from unit.spec.conftest import GOOD, KINDS, PROFILES
 
 Load = Callable[..., tuple[Any, ...]]
 Faults = Callable[..., list[tuple[int | None, str]]]

@@ -7,10 +7,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from unit.spec.conftest import GOOD, KINDS
 
 from guardrail.spec.schema import guards_schema
 from guardrail.spec.yaml_lines import read_yaml
+from unit.spec.conftest import GOOD, KINDS
 
 SCHEMA = guards_schema(KINDS)
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -1,0 +1,1 @@
+"""A family of one gate, whose arms are written in torch."""

@@ -1,0 +1,4 @@
+"""What the tile covers."""
+
+TILE = 8
+LONGEST = 12

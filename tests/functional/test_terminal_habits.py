@@ -1,0 +1,134 @@
+import errno
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+CHECK = ("check", "--guards", "tiny.yaml", "--only", "tiny-scratch")
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "guardrail", *arguments]
+
+
+def on_a_terminal(arguments, folder, environment):
+    """Run a command whose output is a terminal, and read what appears there."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(command(*arguments), cwd=folder, env=environment, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    printed = b""
+    while True:
+        try:
+            read = os.read(ours, 65536)
+        except OSError as error:  # how Linux says that the other end was closed
+            assert error.errno == errno.EIO
+            break
+        if not read:
+            break
+        printed += read
+    os.close(ours)
+    return process.wait(timeout=30), printed.decode()
+
+
+def test_a_terminal_gets_colour_and_a_progress_bar(folder, environment):
+    code, printed = on_a_terminal(CHECK, folder, environment | {"TERM": "xterm"})
+    assert code == 0
+    assert "\x1b[32mpass" in printed
+    assert "measuring" in printed
+
+
+def test_no_colour_where_the_user_wants_none(folder, environment):
+    code, printed = on_a_terminal(
+        CHECK, folder, environment | {"NO_COLOR": "1", "TERM": "xterm", "CI": "true"}
+    )
+    assert code == 0
+    assert "\x1b" not in printed
+    assert "measuring" not in printed
+
+
+@pytest.mark.parametrize(
+    "locale",
+    [
+        {"LANG": "C"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONIOENCODING": "ascii"},
+    ],
+)
+def test_any_locale_will_do(folder, environment, locale):
+    found = subprocess.run(
+        command("check", "--guards", "tiny.yaml"),
+        cwd=folder,
+        env=environment | {"TINY_REACH": "12"} | locale,
+        capture_output=True,
+        check=False,
+    )
+    assert (found.returncode, found.stderr) == (1, b"")
+    assert "FAIL  tiny-gate ────" in found.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reach", "code"), [(CHECK, "8", 0), (("check", "--guards", "tiny.yaml"), "12", 1)]
+)
+@pytest.mark.parametrize("format", ["terminal", "json"])
+def test_a_reader_that_has_gone_changes_no_verdict(folder, environment, arguments, reach, code, format):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    found = subprocess.run(
+        command(*arguments, "--format", format),
+        cwd=folder,
+        env=environment | {"TINY_REACH": reach},
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(theirs)
+    assert (found.returncode, found.stderr) == (code, b"")
+
+
+@pytest.mark.parametrize("arguments", [("list", "metrics"), ("schema",), ("--help",), ("--version",)])
+def test_a_reader_that_has_gone_gets_no_traceback(folder, environment, arguments):
+    line = f"set -o pipefail; {' '.join(command(*arguments))} | true"
+    found = subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (found.stdout, found.stderr) == ("", "")
+    assert found.returncode in (0, 1)
+
+
+def test_the_first_line_can_be_taken_off_a_list(folder, environment):
+    line = f"{' '.join(command('list', 'metrics'))} | head -1"
+    found = subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    assert (found.stdout.split(), found.stderr) == (["probe", "metric", "unit", "meaning"], "")
+
+
+@pytest.mark.parametrize("to_the_group", [True, False])
+def test_ctrl_c_ends_a_check_and_its_workers_at_once(folder, environment, to_the_group):
+    marker = folder / "worker.pid"
+    process = subprocess.Popen(
+        command("check", "--guards", "tiny.yaml", "--only", "tiny-gate"),
+        cwd=folder,
+        env=environment | {"TINY_HANG": str(marker)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 30
+    while not (marker.exists() and marker.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    worker = int(marker.read_text())
+    interrupted = time.monotonic()
+    # A terminal sends Ctrl-C to the whole group, a process manager to the process alone.
+    (os.killpg if to_the_group else os.kill)(process.pid, signal.SIGINT)
+    printed, errors = process.communicate(timeout=30)
+    assert time.monotonic() - interrupted < 2
+    assert (process.returncode, printed, errors) == (130, "", "")
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
