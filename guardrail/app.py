@@ -99,7 +99,8 @@ class Workspace:
 
     def knobs(self) -> dict[str, str]:
         """Collect the environment variables in force that can change a measurement of the selected guards."""
-        names = {loaded.guard.subject for loaded in self.selected()}
+        guards = [loaded.guard for loaded in self.selected()]
+        names = {name for guard in guards for name in (guard.subject, guard.control) if name}
         families = [
             *self.families.values(),
             *(registry.find_family(name, self.families) for name in names if not self._is_file(name)),

@@ -48,6 +48,11 @@ def test_the_bound_of_what_an_arm_covers_is_run_though_the_gate_does_not_see_it(
     assert {("n 8, wide", "tile"), ("n 9, wide", "tile")} <= set(labels(found["runs"]))
 
 
+def test_a_bound_where_only_the_picked_arm_changes_is_run():
+    found = survey(gate(pick="pick_short_of_the_tile"), [], interpreted=False)
+    assert {("n 7, wide", "tile"), ("n 8, wide", "loop")} <= set(labels(found["runs"]))
+
+
 def test_cases_too_large_for_the_interpreter_are_left_out_of_its_runs():
     found = survey(gate(executed="small"), [LONG], interpreted=True)
     assert labels(found["runs"]) == [("n 1, wide", "tile"), ("n 8, wide", "tile"), ("n 8, not wide", "loop")]
