@@ -50,6 +50,8 @@ class Selection:
     """Device profiles that this machine must have."""
     fresh: bool = False
     """Measure again what the cache holds, on new random inputs."""
+    debug: bool = False
+    """Show the traceback of every task that fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,8 @@ class Workspace:
             probe = self.probes[loaded.guard.probe]
             subject = self.subject(loaded.guard.subject, probe.subjects)
             asked = [self.profiles.models[name] for name in getattr(loaded.guard, "models", ())]
-            jobs.append(Job(loaded, probe, subject, _subject_hash(loaded.guard, subject, asked)))
+            digest = _subject_hash(loaded.guard, subject, asked, self.selection.profile)
+            jobs.append(Job(loaded, probe, subject, digest))
         return jobs
 
     def context(self) -> Context:
@@ -131,7 +134,8 @@ class Workspace:
 
     def runner(self) -> CachingRunner:
         """Make the runner that every task of this run goes through."""
-        pool = WorkerPool([str(self.folder)], len(os.sched_getaffinity(0)), self.gpu is None)
+        tracebacks = sys.stderr if self.selection.debug else None
+        pool = WorkerPool([str(self.folder)], len(os.sched_getaffinity(0)), self.gpu is None, tracebacks)
         surroundings = canonical([versions(), self.knobs(), self.gpu])
         return CachingRunner(
             pool,
@@ -256,9 +260,9 @@ def _task_key(surroundings: str, task: Task) -> str:
     return combined_hash(modules, task.function, task.environment, canonical(task.arguments), surroundings)
 
 
-def _subject_hash(guard: Guard, subject: Any, models: Sequence[ModelProfile]) -> str:
+def _subject_hash(guard: Guard, subject: Any, models: Sequence[ModelProfile], profile: str | None) -> str:
     """Hash all of a subject that can change what is measured for it, and what the guard asks to measure."""
-    asked = guard.model_dump_json(exclude={"title", "require", "control"})
+    asked = canonical([guard.model_dump(mode="json", exclude={"title", "require", "control"}), profile])
     if isinstance(subject, FileSubject):
         # Not its path: a report judged elsewhere is about the same file under another folder.
         return combined_hash((), subject.sha256, asked)

@@ -60,7 +60,7 @@ def compile_build(function: Reference, build: Build, arch: str) -> KernelResourc
         import triton
     except ImportError as error:
         raise ToolMissingError(
-            f"triton ({error})", f"compile {function}", 'Run: pip install "triton>=3.6,<3.10"'
+            f"triton ({error})", "compile kernels", "Run: pip install 'gpu-guardrail[gpu]'"
         ) from None
     if triton.knobs.runtime.interpret:
         raise MeasurementError(

@@ -11,11 +11,11 @@ import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, TextIO
 
 from pebble import ProcessExpired, ProcessPool
 
-from guardrail.errors import GuardrailError
+from guardrail.errors import GuardrailError, ToolMissingError
 from guardrail.records.task import Done, Environment, Failed, Outcome, Task
 
 
@@ -27,15 +27,25 @@ class WorkerPool:
             the guards file.
         workers: Processes at a time.
         interpreted: Whether kernels run in Triton's interpreter.
+        tracebacks: Where the tracebacks of failed tasks are written; nowhere where None.
     """
 
-    def __init__(self, search_path: Sequence[str], workers: int, interpreted: bool) -> None:
+    def __init__(
+        self, search_path: Sequence[str], workers: int, interpreted: bool, tracebacks: TextIO | None = None
+    ) -> None:
         self._search_path = tuple(search_path)
         self._workers = workers
         self._interpreted = interpreted
+        self._tracebacks = tracebacks
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Outcome]]:
         """See `guardrail.engine.Runner.run`."""
+        for index, outcome in self._run(tasks):
+            if self._tracebacks and isinstance(outcome, Failed):
+                self._tracebacks.write(outcome.detail)
+            yield index, outcome
+
+    def _run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Outcome]]:
         for environment in Environment:
             positions = [index for index, task in enumerate(tasks) if task.environment is environment]
             if environment is Environment.EXECUTE and not self._interpreted:
@@ -125,9 +135,19 @@ def _call(task: Task) -> Outcome:
         plain = json.loads(json.dumps(value, default=plain_data))
     except GuardrailError as error:
         return Failed(str(error), traceback.format_exc())
+    except ModuleNotFoundError as error:
+        return Failed(_missing(error), traceback.format_exc())
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's kernel may raise anything
         return Failed(f"{type(error).__name__}: {_first_line(error)}", traceback.format_exc())
     return Done(plain, time.perf_counter() - start)
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    """Say how to get what a task needs."""
+    if error.name in ("numpy", "torch", "triton"):
+        purpose, remedy = "compile and run kernels", "Run: pip install 'gpu-guardrail[gpu]'"
+        return str(ToolMissingError(error.name, purpose, remedy))
+    return f"{type(error).__name__}: {error}"
 
 
 def plain_data(value: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def check(
+    context: typer.Context,
     guards: GuardsFile = DEFAULT_GUARDS,
     only: Annotated[
         list[str] | None, typer.Option(help="Check only guards whose id matches.", metavar="GLOB")
@@ -61,7 +62,8 @@ def check(
         given = " or ".join(name for name, value in measuring.items() if value)
         raise UsageError(f"--from measures nothing, so it does not go with {given}")
     outputs = Outputs.parse(formats or ["terminal"], output or [])
-    selection = app.Selection(guards, tuple(only or ()), profile, tuple(require_profile or ()), fresh)
+    debug = bool(context.find_root().params["debug"])
+    selection = app.Selection(guards, tuple(only or ()), profile, tuple(require_profile or ()), fresh, debug)
     with progress() as listener:
         report = _run(selection, saved, self_test, listener)
     outputs.write(report)

@@ -110,7 +110,7 @@ def _executed(gate: Gate, found: Mapping[str, Any], outcomes: Sequence[Outcome])
         if isinstance(outcome, Done)
     ]
     failures: list[Unmeasured] = [
-        Unmeasured(f"{_place(run)}: {outcome.reason}")
+        Unmeasured(outcome.reason, {"case": run["label"], "arm": run["arm"]})
         for run, outcome in zip(found["runs"], outcomes, strict=True)
         if not isinstance(outcome, Done)
     ]

@@ -84,11 +84,13 @@ def _summarise(
             for arm, result in outcome.value.items():
                 runs[arm].append((label, result))
         else:
-            found.append(Unmeasured(f"{label}: {outcome.reason}"))
+            found.append(Unmeasured(outcome.reason, {"case": label}))
     for arm in operation.arms:
         results = runs[arm.name]
         found += [
-            Unmeasured(f"{label}, arm {arm.name}: launched {result['launched']}, not {list(arm.launches)}")
+            Unmeasured(
+                f"launched {result['launched']}, not {list(arm.launches)}", {"case": label, "arm": arm.name}
+            )
             for label, result in results
             if result["launched"] != list(arm.launches)
         ]

@@ -130,7 +130,7 @@ def _read_task(guard: ResourcesGuard, subject: FileSubject, arch: str) -> Task:
 def _read(guard: ResourcesGuard, label: Mapping[str, str], outcome: Outcome) -> Measured:
     """Turn what a worker read into measurements, one a kernel and metric."""
     if not isinstance(outcome, Done):
-        return [Unmeasured(f"{', '.join(label.values())}: {outcome.reason}", label)]
+        return [Unmeasured(outcome.reason, label)]
     rows: list[dict[str, Any]] = outcome.value if isinstance(outcome.value, list) else [outcome.value]
     measured: list[Measurement] = []
     for row in rows:

@@ -1,7 +1,7 @@
 """Judging measurements by the bounds of a guard."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from guardrail.records.measurement import Measurement, Unmeasured
 from guardrail.records.verdict import Status, Verdict
@@ -19,11 +19,12 @@ def judge(loaded: LoadedGuard, measured: Sequence[Measurement | Unmeasured]) -> 
         measured: What its probe returned.
 
     Returns:
-        One verdict for each bound and measurement, and one for each thing that could not be measured.
+        One verdict for each bound and measurement, and one for each reason why something was not measured.
     """
-    verdicts = [_report(item, loaded.line) for item in measured if isinstance(item, Unmeasured)]
+    missing = [item for item in measured if isinstance(item, Unmeasured)]
+    verdicts = _report(missing, loaded.line)
     # A guard of which nothing at all was measured has said why; one metric missing among others has not.
-    explained = len(verdicts) == len(measured) > 0
+    explained = len(missing) == len(measured) > 0
     for metric, bound in loaded.guard.require.items():
         line = loaded.bound_lines.get(metric, loaded.line)
         matching = [item for item in measured if isinstance(item, Measurement) and item.metric == metric]
@@ -35,11 +36,18 @@ def judge(loaded: LoadedGuard, measured: Sequence[Measurement | Unmeasured]) -> 
     return verdicts
 
 
-def _report(item: Unmeasured, line: int) -> Verdict:
-    status, code = (
-        (Status.SKIPPED, "not-for-this-machine") if item.skipped else (Status.ERROR, "not-measured")
-    )
-    return Verdict(status, code, item.reason, where=item.where, line=line)
+def _report(missing: Sequence[Unmeasured], line: int) -> list[Verdict]:
+    """Say each reason once, with all the places that it concerns: a missing tool is missing everywhere."""
+    places: dict[tuple[bool, str], list[Mapping[str, str]]] = {}
+    for item in missing:
+        places.setdefault((item.skipped, item.reason), []).append(item.where)
+    verdicts = []
+    for (skipped, reason), where in places.items():
+        status, code = (Status.SKIPPED, "not-for-this-machine") if skipped else (Status.ERROR, "not-measured")
+        evidence = tuple(", ".join(place.values()) for place in where) if len(where) > 1 else ()
+        only = where[0] if len(where) == 1 else {}
+        verdicts.append(Verdict(status, code, reason, where=only, evidence=evidence, line=line))
+    return verdicts
 
 
 def _judge_one(measurement: Measurement, bound: Bound, line: int) -> Verdict:

@@ -63,5 +63,5 @@ def _mismatch(job: Job, saved: GuardResult | None, path: Path) -> str:
     if (saved.probe, saved.subject) != (job.loaded.guard.probe, job.loaded.guard.subject):
         return f"{path} measured {saved.subject} with probe {saved.probe}, not what the guard asks for"
     if saved.subject_hash != job.subject_hash:
-        return f"{path} measured other sources of {saved.subject} than this tree holds; measure it again"
+        return f"{path} measured {saved.subject} from other sources, or for another profile; measure it again"
     return ""

@@ -175,7 +175,7 @@ def test_a_trial_that_fails_is_unmeasured_and_the_others_count():
 
     found, _ = dispatch(expose)
     assert [item for item in found if isinstance(item, Unmeasured)] == [
-        Unmeasured("n 11, wide, arm loop: the worker died")
+        Unmeasured("the worker died", {"case": "n 11, wide", "arm": "loop"})
     ]
     counts = [
         item.inspected for item in found if isinstance(item, Measurement) and item.metric == "dropped_units"

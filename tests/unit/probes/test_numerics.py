@@ -105,15 +105,17 @@ def test_counts_are_summed_and_each_run_that_counts_is_named():
 def test_an_arm_that_launches_other_kernels_is_unmeasured():
     found, _ = numerics(answer(tile_3={"launched": ["sum_loop"]}))
     assert [item for item in found if isinstance(item, Unmeasured)] == [
-        Unmeasured("n 3, wide True, seed 0, arm tile: launched ['sum_loop'], not ['sum_tile']")
+        Unmeasured(
+            "launched ['sum_loop'], not ['sum_tile']", {"case": "n 3, wide True, seed 0", "arm": "tile"}
+        )
     ]
 
 
 def test_a_run_that_fails_is_unmeasured_and_inspects_nothing():
     found, _ = numerics(lambda task: Failed("out of memory"))
-    assert [item.reason for item in found if isinstance(item, Unmeasured)] == [
-        "n 3, wide True, seed 0: out of memory",
-        "n 10, wide True, seed 0: out of memory",
+    assert [item for item in found if isinstance(item, Unmeasured)] == [
+        Unmeasured("out of memory", {"case": "n 3, wide True, seed 0"}),
+        Unmeasured("out of memory", {"case": "n 10, wide True, seed 0"}),
     ]
     assert {measurement.inspected for measurement in by_place(found).values()} == {0}
 

@@ -155,7 +155,7 @@ def test_a_build_that_does_not_compile_is_unmeasured_and_the_others_count():
 
     found, _ = resources(answer=answer, archs=["sm_90"])
     where = {"kernel": "scale", "build": "any", "arch": "sm_90"}
-    assert found[0] == Unmeasured("scale, any, sm_90: no such register", where)
+    assert found[0] == Unmeasured("no such register", where)
     assert len(found) == 1 + len(ResourcesProbe.metrics)
 
 

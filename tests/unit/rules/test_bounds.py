@@ -192,3 +192,12 @@ def test_a_guard_for_another_machine_is_skipped():
 def test_measurements_that_no_bound_asks_for_are_not_judged():
     measured = [Measurement("dropped", "units", 0), Measurement("doubled", "units", 9)]
     assert [line for *_, line in statuses(measured, {"dropped": {"equals": 0}})] == [8]
+
+
+def test_a_reason_that_concerns_several_places_is_said_once():
+    measured = [
+        Unmeasured("triton is not installed", {"build": "a", "arch": arch}) for arch in ("sm_86", "sm_90")
+    ]
+    (verdict,) = judge(loaded_guard({"spill_bytes": {"equals": 0}}), measured)
+    assert (verdict.status, verdict.sentence) == (Status.ERROR, "triton is not installed")
+    assert (dict(verdict.where), verdict.evidence) == ({}, ("a, sm_86", "a, sm_90"))

@@ -75,10 +75,10 @@ def test_what_was_skipped_then_is_skipped_now(judged):
         (
             {"subject_hash": "beef"},
             SAVED,
-            "{path} measured other sources of tiny.gate than this tree holds; measure it again",
+            "{path} measured tiny.gate from other sources, or for another profile; measure it again",
         ),
         ({}, replace(SAVED, subject_hash=None),
-         "{path} measured other sources of tiny.gate than this tree holds; measure it again"),
+         "{path} measured tiny.gate from other sources, or for another profile; measure it again"),
         (
             {},
             replace(SAVED, probe="dispatch"),

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 import torch
@@ -8,6 +8,7 @@ from guardrail.kernels.int4_attention import launch, reference, tuning
 from guardrail.kernels.int4_attention.cache_layout import cache_views, make_cache
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+TILE = 32
 
 
 @dataclass
@@ -68,7 +69,7 @@ class Ragged:
         )
 
     def scratch(self, segments: int) -> launch.Scratch:
-        shape = (self.batch.queries.shape[0], self.kv_heads * self.group, segments)
+        shape = (self.kv_heads, self.batch.queries.shape[0], self.group, segments)
         return launch.Scratch(
             partials=torch.full((*shape, tuning.padded(self.head_size)), torch.nan, device=DEVICE),
             maxima=torch.full(shape, torch.nan, device=DEVICE),
@@ -77,10 +78,11 @@ class Ragged:
 
     def run(self, arm: str, segments: int = 4) -> torch.Tensor:
         output = torch.full_like(self.batch.queries, torch.nan)
+        shape = replace(self.batch.shape(), tile=TILE)
         if arm == "2d":
-            launch.run_2d(self.batch, output)
+            launch.run_2d(self.batch, output, shape)
         else:
-            launch.run_3d(self.batch, output, self.scratch(segments))
+            launch.run_3d(self.batch, output, self.scratch(segments), shape)
         return output.double().cpu()
 
     def expected(self) -> torch.Tensor:

@@ -126,4 +126,4 @@ def test_the_magnitude_of_the_values_costs_no_precision(
 def test_a_scratch_of_too_few_rows_is_refused(ragged: Callable[..., Any]) -> None:
     case, smaller = ragged([4], [8]), ragged([3], [8])
     with pytest.raises(ValueError, match="expected 4 contiguous token rows or more"):
-        launch.launch_segments(case.batch, smaller.scratch(4))
+        launch.launch_segments(case.batch, smaller.scratch(4), case.batch.shape())
