@@ -67,7 +67,14 @@ def _packages_above(name: str) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _spec_of(name: str) -> ModuleSpec | None:
-    """Find a module; None for a name that is an attribute or absent."""
+    """Find a module; None for a name that is an attribute or absent.
+
+    Looking a name up imports what is above it, so only packages may be above it: a module there, imported for
+    the sake of one of its attributes, would bring torch along.
+    """
+    above = name.rpartition(".")[0]
+    if above and ((parent := _spec_of(above)) is None or parent.submodule_search_locations is None):
+        return None
     try:
         return importlib.util.find_spec(name)
     except (Exception, SystemExit):  # noqa: BLE001 - the packages above it may raise anything while they are imported

@@ -184,3 +184,9 @@ def test_further_parts_are_told_apart(tree):
 def test_the_order_of_modules_does_not_matter(tree):
     tree(pkg__one="", pkg__two="")
     assert combined_hash(["pkg.one", "pkg.two"]) == combined_hash(["pkg.two", "pkg.one"])
+
+
+def test_looking_for_an_imported_name_imports_no_module(tree):
+    tree(mine__leaf="VALUE = 1\n", mine__root="from mine.leaf import VALUE\n")
+    assert set(closure(["mine.root"])) == {"mine", "mine.leaf", "mine.root"}
+    assert "mine.leaf" not in sys.modules
