@@ -53,7 +53,8 @@ class RandomWrite:
     def reference(self) -> Sequence[torch.Tensor]:
         """Quantize the same rows in torch, byte for byte.
 
-        On the CPU, whose divisions round correctly: torch's CUDA division by a number multiplies by its reciprocal.
+        On the CPU, whose divisions round correctly: torch's CUDA division by a number multiplies by its
+        reciprocal.
         """
         expected = torch.zeros_like(self.cache, device="cpu")
         reference.write_cache(expected, self.key.cpu(), self.value.cpu(), self.slots.cpu())
