@@ -20,7 +20,7 @@ from guardrail.compiled.architectures import ARCHITECTURES
 from guardrail.compiled.file_subject import FileSubject
 from guardrail.engine import Finished, Job, Progress, run
 from guardrail.errors import UsageError
-from guardrail.families import Family, ModelProfile
+from guardrail.families import Family
 from guardrail.probes.interface import Context, Probe
 from guardrail.probes.references import modules_of
 from guardrail.records.report import GuardResult, RunReport
@@ -97,6 +97,8 @@ class Workspace:
             except OSError as error:
                 raise UsageError(f"{self.folder / name}: cannot be read: {error.strerror}") from error
         stated = tuple(kind for kind in kinds if kind is not FileSubject)
+        if not stated:
+            raise UsageError(f"there is no file {self.folder / name}, and the probe measures files alone")
         return registry.find_subject(name, self.families, stated)
 
     def knobs(self) -> dict[str, str]:
@@ -118,8 +120,11 @@ class Workspace:
         for loaded in self.selected():
             probe = self.probes[loaded.guard.probe]
             subject = self.subject(loaded.guard.subject, probe.subjects)
-            asked = [self.profiles.models[name] for name in getattr(loaded.guard, "models", ())]
-            digest = _subject_hash(loaded.guard, subject, asked, self.selection.profile)
+            named = [
+                *(self.profiles.models[name] for name in getattr(loaded.guard, "models", ())),
+                *(self.profiles.devices[name].model_dump() for name in getattr(loaded.guard, "devices", ())),
+            ]
+            digest = _subject_hash(loaded.guard, subject, named, self.selection.profile)
             jobs.append(Job(loaded, probe, subject, digest))
         return jobs
 
@@ -130,6 +135,7 @@ class Workspace:
             device=self._device_profile(),
             interpreted=self.gpu is None,
             seed=random.SystemRandom().randrange(2**31) if self.selection.fresh else 0,
+            devices=self.profiles.devices,
         )
 
     def runner(self) -> CachingRunner:
@@ -260,10 +266,10 @@ def _task_key(surroundings: str, task: Task) -> str:
     return combined_hash(modules, task.function, task.environment, canonical(task.arguments), surroundings)
 
 
-def _subject_hash(guard: Guard, subject: Any, models: Sequence[ModelProfile], profile: str | None) -> str:
+def _subject_hash(guard: Guard, subject: Any, profiles: Sequence[Any], profile: str | None) -> str:
     """Hash all of a subject that can change what is measured for it, and what the guard asks to measure."""
     asked = canonical([guard.model_dump(mode="json", exclude={"title", "require", "control"}), profile])
     if isinstance(subject, FileSubject):
         # Not its path: a report judged elsewhere is about the same file under another folder.
         return combined_hash((), subject.sha256, asked)
-    return combined_hash(modules_of(subject.references), canonical(subject), canonical(models), asked)
+    return combined_hash(modules_of(subject.references), canonical(subject), canonical(profiles), asked)

@@ -15,8 +15,10 @@ from guardrail.probes.interface import Probe
 
 _PROBES = {
     "capacity": "guardrail.probes.capacity:CapacityProbe",
+    "census": "guardrail.probes.census:CensusProbe",
     "dispatch": "guardrail.probes.dispatch:DispatchProbe",
     "numerics": "guardrail.probes.numerics:NumericsProbe",
+    "pool": "guardrail.probes.pool:PoolProbe",
     "resources": "guardrail.probes.resources:ResourcesProbe",
 }
 

@@ -10,6 +10,7 @@ import typer
 import guardrail
 from guardrail.cli.cache import cache
 from guardrail.cli.check import check
+from guardrail.cli.kv import kv_app
 from guardrail.cli.list import list_app
 from guardrail.cli.resources import resources
 from guardrail.cli.schema import schema
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(resources)
+app.add_typer(kv_app, name="kv")
 app.add_typer(list_app, name="list")
 app.command()(schema)
 app.command()(cache)

@@ -1,5 +1,7 @@
 """The interface between guardrail and a family of kernels."""
 
+from guardrail.families.census import CensusRecord, Taken, dump_census, load_census
+from guardrail.families.engine import Allocation, EngineOptions, EngineStart
 from guardrail.families.interface import (
     Arm,
     Build,
@@ -12,6 +14,7 @@ from guardrail.families.interface import (
     Kernel,
     Operation,
     Plan,
+    Pool,
     RandomTrial,
     Recording,
     Reference,
@@ -21,11 +24,15 @@ from guardrail.families.interface import (
 from guardrail.families.models import ModelProfile, Tensor
 
 __all__ = [
+    "Allocation",
     "Arm",
     "Build",
     "Case",
+    "CensusRecord",
     "Choice",
     "Control",
+    "EngineOptions",
+    "EngineStart",
     "ExposingTrial",
     "Family",
     "Gate",
@@ -33,10 +40,14 @@ __all__ = [
     "ModelProfile",
     "Operation",
     "Plan",
+    "Pool",
     "RandomTrial",
     "Recording",
     "Reference",
     "Subject",
+    "Taken",
     "Tensor",
     "Trial",
+    "dump_census",
+    "load_census",
 ]

@@ -210,7 +210,34 @@ class Plan:
         return (self.configurations, self.capacity, self.demands, self.row_bytes)
 
 
-Subject: TypeAlias = Kernel | Operation | Gate | Plan
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Buffers that an engine allocates as it starts and then shares. Subject of the ``pool`` probe.
+
+    ``guardrail kv plan`` calls its references in its own process, so their modules import neither torch nor
+    triton.
+    """
+
+    name: str
+    layout: str
+    """What a user calls this way of laying out and sizing the buffers: ``"guardrail"``."""
+    start: Reference
+    """``(models, EngineOptions) -> EngineStart``: replays an engine's start. The models are served together,
+    the target first, its drafter after it."""
+    token_bytes: Reference
+    """``(ModelProfile) -> int | None``: KV cache that one token takes over all layers; None where the model's
+    layers are not known."""
+    notes: Reference | None = None
+    """``(models, EngineOptions) -> Sequence[str]``: sentences for whoever is about to start that engine."""
+    controls: "tuple[Control[Pool], ...]" = ()
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Everything that the pool's measurements depend on."""
+        return tuple(reference for reference in (self.start, self.token_bytes, self.notes) if reference)
+
+
+Subject: TypeAlias = Kernel | Operation | Gate | Plan | Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +250,7 @@ class Family:
     operations: tuple[Operation, ...] = ()
     gates: tuple[Gate, ...] = ()
     plans: tuple[Plan, ...] = ()
+    pools: tuple[Pool, ...] = ()
     knobs: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that the family reads, with one sentence each."""
 
@@ -233,7 +261,13 @@ class Family:
             ValueError: Two subjects share a name.
         """
         named: dict[str, Subject] = {}
-        subjects: tuple[Subject, ...] = (*self.kernels, *self.operations, *self.gates, *self.plans)
+        subjects: tuple[Subject, ...] = (
+            *self.kernels,
+            *self.operations,
+            *self.gates,
+            *self.plans,
+            *self.pools,
+        )
         for subject in subjects:
             if subject.name in named:
                 raise ValueError(f"family {self.name}: two subjects are named {subject.name!r}")

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from guardrail.families import ModelProfile
@@ -30,6 +30,8 @@ class Context:
     """True where kernels run in Triton's interpreter because there is no GPU."""
     seed: int = 0
     """First seed of random inputs."""
+    devices: Mapping[str, DeviceProfile] = field(default_factory=dict)
+    """Device profiles that guards may name."""
 
 
 class Probe(ABC, Generic[G]):

@@ -33,6 +33,7 @@ def check_names(
     yield from _check_require(document, (*at, "require"), entry.get("require"), probe, kind, profiles)
     for key, what, known in (
         ("models", "model profile", profiles.models),
+        ("devices", "device profile", profiles.devices),
         ("archs", "architecture", profiles.architectures),
     ):
         names = entry.get(key)

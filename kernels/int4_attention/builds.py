@@ -1,69 +1,70 @@
 """The compilations of each kernel that guards are anchored to."""
 
+import math
+
 from guardrail.families.interface import Build, Scalar
-from guardrail.kernels.int4_attention import plan, tuning
+from guardrail.kernels.int4_attention import tuning
 
 _BLOCK_SIZE = 16
+_COMPUTE_CAPABILITY = (8, 6)
+"""Whose launch shapes are compiled, for every architecture: those of Hopper spill on the others."""
 
-_QUERY_AND_CACHE = {
+# Types are those of a launch: an integer is 32 bits wide where it fits, and its divisor is Triton's.
+_INPUTS = {
     "query_ptr": "*fp16:16",
-    "key_ptr": "*u8:16",
-    "key_scale_ptr": "*fp32",
-    "value_ptr": "*u8",
-    "value_scale_ptr": "*fp32",
+    "cache_ptr": "*i32:16",
     "block_table_ptr": "*i32:16",
     "seq_lens_ptr": "*i32:16",
     "query_starts_ptr": "*i32:16",
-    "score_scale": "fp32",
 }
-_CACHE_STRIDES = {
-    "stride_block": "i64",
-    "stride_head": "i64",
-    "stride_slot": "i64",
-    "scale_stride_block": "i64",
-    "scale_stride_head": "i64",
-    "scale_stride_slot": "i64",
+_INPUT_STRIDES = {
+    "query_stride_token": "i32:16",
+    "query_stride_head": "i32:16",
+    "table_stride": "i32",
+    "stride_block": "i32:16",
+    "stride_head": "i32:16",
 }
-_INPUT_STRIDES = {"query_stride_token": "i64:16", "query_stride_head": "i64:16", "table_stride": "i64"}
-_OUTPUT_STRIDES = {"output_stride_token": "i64:16", "output_stride_head": "i64:16"}
+_OUTPUT_STRIDES = {"output_stride_token": "i32:16", "output_stride_head": "i32:16"}
 _PARTIALS = {"partial_ptr": "*fp32:16", "maximum_ptr": "*fp32:16", "exp_sum_ptr": "*fp32:16"}
+_SCRATCH = {"segments": "i32", "scratch_rows": "i32"}
 
 
 def attend_builds() -> tuple[Build, ...]:
-    """Compile decode and verify for 24 query and 4 KV heads of 256, windowed verify for 32 and 8 of 128."""
-    signature = {"output_ptr": "*fp16:16", **_QUERY_AND_CACHE, **_OUTPUT_STRIDES, **_INPUT_STRIDES}
-    return _attention_builds({**signature, **_CACHE_STRIDES}, {})
+    """Compile a prefill of 24 query and 4 KV heads of 256, and one of 32 and 8 of 128 with a window."""
+    signature = {"output_ptr": "*fp16:16", **_INPUTS, "score_scale": "fp32"}
+    signature |= {**_OUTPUT_STRIDES, **_INPUT_STRIDES}
+    return (
+        _attention_build("prefill-head256", signature, 256, 6, query_len=64, window=0, sinks_ptr=None),
+        _attention_build(
+            "prefill-head128-window", signature, 128, 4, query_len=64, window=4096, sinks_ptr=None
+        ),
+    )
 
 
 def segment_builds() -> tuple[Build, ...]:
-    """Compile the shapes of `attend_builds` with 16 segments."""
-    signature = {**_PARTIALS, **_QUERY_AND_CACHE, "query_heads": "i32", **_INPUT_STRIDES, **_CACHE_STRIDES}
-    return _attention_builds(signature, {"SEGMENTS": plan.SEGMENTS})
+    """Compile decode and verify for 24 query and 4 KV heads of 256, windowed verify for 32 and 8 of 128."""
+    signature = {**_PARTIALS, **_INPUTS, "score_scale": "fp32", **_SCRATCH, **_INPUT_STRIDES}
+    return (
+        _attention_build("decode-head256", signature, 256, 6, query_len=1, window=0),
+        _attention_build("verify-head256", signature, 256, 6, query_len=8, window=0),
+        _attention_build("verify-head128-window", signature, 128, 4, query_len=8, window=4096),
+    )
 
 
 def reduction_builds() -> tuple[Build, ...]:
-    """Compile 16 segments for head sizes of 256 and 128."""
-    signature = {
-        "output_ptr": "*fp16:16",
-        **_PARTIALS,
-        "seq_lens_ptr": "*i32:16",
-        "query_starts_ptr": "*i32:16",
+    """Compile a head size of 256; others differ in an address."""
+    signature = {"output_ptr": "*fp16:16", **_PARTIALS, "seq_lens_ptr": "*i32:16"}
+    signature |= {"query_starts_ptr": "*i32:16", **_SCRATCH, **_OUTPUT_STRIDES}
+    constants: dict[str, Scalar | None] = {
+        "sinks_ptr": None,
+        "HEAD_SIZE": 256,
+        "HEAD_PADDED": 256,
+        "GROUP": 6,
+        "TILE": tuning.shape_of(_COMPUTE_CAPABILITY, 6, 256).tile,
+        "CHUNK": tuning.REDUCED_SEGMENTS,
+        "DIMS": tuning.REDUCED_DIMS,
     }
-    signature |= {"query_heads": "i32", **_OUTPUT_STRIDES}
-    return tuple(
-        Build(
-            name=f"head{head_size}",
-            signature=signature,
-            constants={
-                "HEAD_SIZE": head_size,
-                "HEAD_PADDED": head_size,
-                "SEGMENTS": plan.SEGMENTS,
-                "SEGMENTS_PADDED": plan.SEGMENTS,
-                "TILE": tuning.TILE,
-            },
-        )
-        for head_size in (256, 128)
-    )
+    return (Build("head256", signature, constants),)
 
 
 def write_builds() -> tuple[Build, ...]:
@@ -80,7 +81,12 @@ def write_builds() -> tuple[Build, ...]:
         "key_stride_head": "i64:16",
         "value_stride_token": "i64:16",
         "value_stride_head": "i64:16",
-        **_CACHE_STRIDES,
+        "stride_block": "i64",
+        "stride_head": "i64",
+        "stride_slot": "i64",
+        "scale_stride_block": "i64",
+        "scale_stride_head": "i64",
+        "scale_stride_slot": "i64",
     }
     return tuple(
         Build(
@@ -93,23 +99,28 @@ def write_builds() -> tuple[Build, ...]:
     )
 
 
-def _attention_builds(signature: dict[str, str], more: dict[str, Scalar]) -> tuple[Build, ...]:
-    def build(name: str, head_size: int, group: int, query_len: int, window: int) -> Build:
-        constants: dict[str, Scalar] = {
-            "HEAD_SIZE": head_size,
-            "HALF_PADDED": head_size // 2,
-            "BLOCK_SIZE": _BLOCK_SIZE,
-            "GROUP": group,
-            "ROWS": tuning.rows_of_program(query_len * group, head_size),
-            "TILE": tuning.TILE,
-            "WINDOW": window,
-            "SOFTCAP": 0.0,
-            **more,
-        }
-        return Build(name, signature, constants, warps=tuning.WARPS, stages=tuning.STAGES)
-
-    return (
-        build("decode-head256", head_size=256, group=6, query_len=1, window=0),
-        build("verify-head256", head_size=256, group=6, query_len=8, window=0),
-        build("verify-head128-window", head_size=128, group=4, query_len=8, window=4096),
-    )
+def _attention_build(
+    name: str,
+    signature: dict[str, str],
+    head_size: int,
+    group: int,
+    query_len: int,
+    window: int,
+    **absent: None,
+) -> Build:
+    shape = tuning.shape_of(_COMPUTE_CAPABILITY, query_len * group, head_size)
+    constants: dict[str, Scalar | None] = {
+        **absent,
+        "STRIDE_SLOT": head_size // 4 + 2,
+        "HEAD_SIZE": head_size,
+        "WORDS": head_size // 8,
+        "BLOCK_SIZE": _BLOCK_SIZE,
+        "RUN": math.gcd(_BLOCK_SIZE, shape.tile),
+        "GROUP": group,
+        "ROWS": shape.rows,
+        "TILE": shape.tile,
+        "WINDOW": window,
+        "SOFTCAP": 0.0,
+        "INLINE_ASM": True,
+    }
+    return Build(name, signature, constants, warps=shape.warps, stages=shape.stages)

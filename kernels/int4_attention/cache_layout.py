@@ -9,26 +9,46 @@ SCALE_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class CacheViews:
-    """Four views of one cache tensor, none of them a copy."""
+    """A cache as 4-byte words, and what lies in them; none of it is a copy."""
 
-    key_bytes: torch.Tensor
-    """Packed keys, uint8 [blocks, KV heads, block size, head size / 2]."""
-    key_scales: torch.Tensor
-    """Key scales, fp32 [blocks, KV heads, block size]; the zero point in the low 4 bits."""
-    value_bytes: torch.Tensor
-    """Packed values, shaped and strided as the keys."""
-    value_scales: torch.Tensor
-    """Value scales, shaped and strided as the key scales."""
+    words: torch.Tensor
+    """int32 [blocks, KV heads, block size, head size / 4 + 2]: ``[K | K scale | V | V scale]`` in a row."""
 
     @property
     def head_size(self) -> int:
         """Count the elements of one key."""
-        return 2 * self.key_bytes.shape[3]
+        return 4 * self.words.shape[3] - 8
+
+    @property
+    def kv_heads(self) -> int:
+        """Count the KV heads."""
+        return self.words.shape[1]
 
     @property
     def block_size(self) -> int:
         """Count the slots of one block."""
-        return self.key_bytes.shape[2]
+        return self.words.shape[2]
+
+    @property
+    def key_bytes(self) -> torch.Tensor:
+        """Packed keys, uint8 [blocks, KV heads, block size, head size / 2]."""
+        return self.words.view(torch.uint8)[..., : self.head_size // 2]
+
+    @property
+    def key_scales(self) -> torch.Tensor:
+        """Key scales, fp32 [blocks, KV heads, block size]; the zero point in the low 4 bits."""
+        return self.words.view(torch.float32)[..., self.head_size // 8]
+
+    @property
+    def value_bytes(self) -> torch.Tensor:
+        """Packed values, shaped and strided as the keys."""
+        first = self.head_size // 2 + SCALE_BYTES
+        return self.words.view(torch.uint8)[..., first : first + self.head_size // 2]
+
+    @property
+    def value_scales(self) -> torch.Tensor:
+        """Value scales, shaped and strided as the key scales."""
+        return self.words.view(torch.float32)[..., self.head_size // 4 + 1]
 
 
 def row_bytes(head_size: int) -> int:
@@ -61,7 +81,7 @@ def make_cache(
 
 
 def cache_views(cache: torch.Tensor) -> CacheViews:
-    """Split a cache into keys, values and their scales: ``[K | K scale | V | V scale]`` in every row.
+    """View a cache as words.
 
     Args:
         cache: uint8 [blocks, KV heads, block size, row bytes], of any strides but contiguous rows.
@@ -76,12 +96,4 @@ def cache_views(cache: torch.Tensor) -> CacheViews:
         )
     if cache.stride(3) != 1 or any(stride % SCALE_BYTES for stride in cache.stride()[:3]):
         raise ValueError(f"cache strides {cache.stride()}: expected contiguous rows and multiples of 4 bytes")
-    half = cache.shape[3] // 2
-    packed = half - SCALE_BYTES
-    words = cache.view(torch.float32)
-    return CacheViews(
-        key_bytes=cache[..., :packed],
-        key_scales=words[..., packed // SCALE_BYTES],
-        value_bytes=cache[..., half : half + packed],
-        value_scales=words[..., (half + packed) // SCALE_BYTES],
-    )
+    return CacheViews(cache.view(torch.int32))

@@ -1,5 +1,6 @@
 """Run the kernels on torch tensors; every output and scratch tensor is the caller's."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -17,7 +18,8 @@ class Batch:
     """One attention call: ragged queries over a paged cache."""
 
     queries: torch.Tensor
-    """Rotated queries, [tokens, query heads, head size]; tokens behind the last sequence are padding."""
+    """Rotated queries, [tokens, query heads, head size]; tokens behind the last sequence are padding. fp16 is
+    fastest: other types are rounded to it, and then take the slower way to the tensor cores."""
     cache: CacheViews
     block_table: torch.Tensor
     """int32 [sequences, blocks of a sequence]."""
@@ -32,94 +34,121 @@ class Batch:
     """Keys that a token sees at most, its own included; 0 for all."""
     softcap: float = 0.0
     """Bound of the scores; 0 for none."""
+    sinks: torch.Tensor | None = None
+    """Scores without a value that take part in the softmax, fp32 [query heads]."""
+
+    @property
+    def group(self) -> int:
+        """Count the query heads that share one KV head."""
+        return self.queries.shape[1] // self.cache.kv_heads
+
+    def shape(self) -> tuning.Shape:
+        """Choose the launch shape for the device that the batch is on."""
+        # The interpreter stands in for a device; any will do.
+        on_gpu = self.queries.is_cuda
+        capability = torch.cuda.get_device_capability(self.queries.device) if on_gpu else tuning.HOPPER
+        return tuning.shape_of(capability, self.max_query_len * self.group, self.cache.head_size)
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Partial results of the 3D arm, one row for each query token."""
+    """Partial results of the 3D arm; one row for each query token."""
 
     partials: torch.Tensor
-    """fp32 [rows, query heads, segments, head size padded to a power of two]."""
+    """fp32 [KV heads, rows, query heads of a KV head, segments, head size padded to a power of two]."""
     maxima: torch.Tensor
-    """fp32 [rows, query heads, segments]."""
+    """fp32 [KV heads, rows, query heads of a KV head, segments]."""
     exp_sums: torch.Tensor
-    """fp32 [rows, query heads, segments]."""
+    """Shaped as the maxima."""
+
+    @property
+    def rows(self) -> int:
+        """Count the query tokens that it holds."""
+        return self.maxima.shape[1]
 
     @property
     def segments(self) -> int:
         """Count the segments that a sequence is divided into."""
-        return self.maxima.shape[2]
+        return self.maxima.shape[3]
 
 
-def run_2d(batch: Batch, output: torch.Tensor) -> None:
+def run_2d(batch: Batch, output: torch.Tensor, shape: tuning.Shape | None = None) -> None:
     """Compute attention in one pass.
 
     Args:
         batch: The call.
         output: [tokens, query heads, head size]; rows of padding tokens stay untouched.
+        shape: Launch shape; the device's own where none is given.
     """
-    blocks, rows = _query_blocks(batch)
-    attend[(blocks, batch.cache.key_bytes.shape[1], batch.seq_lens.shape[0])](
+    shape = shape or batch.shape()
+    attend[(_query_blocks(batch, shape), batch.cache.kv_heads, batch.seq_lens.shape[0])](
         output,
         *_inputs(batch),
+        batch.sinks,
         batch.score_scale,
         *output.stride()[:2],
         *_input_strides(batch),
-        **_launch_options(batch, rows),
+        **_launch_options(batch, shape),
     )
 
 
-def run_3d(batch: Batch, output: torch.Tensor, scratch: Scratch) -> None:
+def run_3d(batch: Batch, output: torch.Tensor, scratch: Scratch, shape: tuning.Shape | None = None) -> None:
     """Compute attention over segments and reduce them.
 
     Args:
         batch: The call.
         output: [tokens, query heads, head size]; rows of padding tokens stay untouched.
         scratch: At least one row for each token.
+        shape: Launch shape; the device's own where none is given.
     """
-    launch_segments(batch, scratch)
-    launch_reduction(batch, output, scratch)
+    shape = shape or batch.shape()
+    launch_segments(batch, scratch, shape)
+    launch_reduction(batch, output, scratch, shape)
 
 
-def launch_segments(batch: Batch, scratch: Scratch) -> None:
+def launch_segments(batch: Batch, scratch: Scratch, shape: tuning.Shape) -> None:
     """Write the partial results of every segment.
 
     Raises:
         ValueError: The scratch has fewer rows than the batch has tokens, or other heads or head size.
     """
     _check_scratch(batch, scratch)
-    blocks, rows = _query_blocks(batch)
-    grid = (blocks * scratch.segments, batch.cache.key_bytes.shape[1], batch.seq_lens.shape[0])
-    attend_segments[grid](
+    blocks = _query_blocks(batch, shape)
+    attend_segments[(blocks * scratch.segments, batch.cache.kv_heads, batch.seq_lens.shape[0])](
         scratch.partials,
         scratch.maxima,
         scratch.exp_sums,
         *_inputs(batch),
         batch.score_scale,
-        batch.queries.shape[1],
+        scratch.segments,
+        scratch.rows,
         *_input_strides(batch),
-        **_launch_options(batch, rows),
-        SEGMENTS=scratch.segments,
+        **_launch_options(batch, shape),
     )
 
 
-def launch_reduction(batch: Batch, output: torch.Tensor, scratch: Scratch) -> None:
+def launch_reduction(batch: Batch, output: torch.Tensor, scratch: Scratch, shape: tuning.Shape) -> None:
     """Combine the partial results into the outputs."""
     head_size = batch.cache.head_size
-    reduce_segments[(batch.max_query_len, batch.queries.shape[1], batch.seq_lens.shape[0])](
+    head_padded = tuning.padded(head_size)
+    parts = head_padded // tuning.REDUCED_DIMS
+    reduce_segments[(batch.max_query_len * parts, batch.queries.shape[1], batch.seq_lens.shape[0])](
         output,
         scratch.partials,
         scratch.maxima,
         scratch.exp_sums,
         batch.seq_lens,
         batch.query_starts,
-        batch.queries.shape[1],
+        batch.sinks,
+        scratch.segments,
+        scratch.rows,
         *output.stride()[:2],
         HEAD_SIZE=head_size,
-        HEAD_PADDED=tuning.padded(head_size),
-        SEGMENTS=scratch.segments,
-        SEGMENTS_PADDED=tuning.padded(scratch.segments),
-        TILE=tuning.TILE,
+        HEAD_PADDED=head_padded,
+        GROUP=batch.group,
+        TILE=shape.tile,
+        CHUNK=tuning.REDUCED_SEGMENTS,
+        DIMS=tuning.REDUCED_DIMS,
     )
 
 
@@ -151,50 +180,47 @@ def run_write(key: torch.Tensor, value: torch.Tensor, slots: torch.Tensor, cache
     )
 
 
-def _group(batch: Batch) -> int:
-    return batch.queries.shape[1] // batch.cache.key_bytes.shape[1]
-
-
-def _query_blocks(batch: Batch) -> tuple[int, int]:
-    needed = batch.max_query_len * _group(batch)
-    rows = tuning.rows_of_program(needed, batch.cache.head_size)
-    return -(-needed // rows), rows
+def _query_blocks(batch: Batch, shape: tuning.Shape) -> int:
+    return -(-batch.max_query_len * batch.group // shape.rows)
 
 
 def _inputs(batch: Batch) -> tuple[torch.Tensor, ...]:
-    cache = batch.cache
-    tensors = (cache.key_bytes, cache.key_scales, cache.value_bytes, cache.value_scales)
-    return (batch.queries, *tensors, batch.block_table, batch.seq_lens, batch.query_starts)
+    return (batch.queries, batch.cache.words, batch.block_table, batch.seq_lens, batch.query_starts)
 
 
 def _input_strides(batch: Batch) -> tuple[int, ...]:
-    cache = batch.cache
-    queries = batch.queries.stride()[:2]
-    return (*queries, batch.block_table.stride(0), *cache.key_bytes.stride()[:3], *cache.key_scales.stride())
+    return (*batch.queries.stride()[:2], batch.block_table.stride(0), *batch.cache.words.stride()[:2])
 
 
-def _launch_options(batch: Batch, rows: int) -> dict[str, int | float]:
+def _launch_options(batch: Batch, shape: tuning.Shape) -> dict[str, int | float]:
     head_size = batch.cache.head_size
     return {
+        "STRIDE_SLOT": batch.cache.words.stride(2),
         "HEAD_SIZE": head_size,
-        "HALF_PADDED": tuning.padded(head_size) // 2,
+        "WORDS": tuning.padded(head_size) // 8,
         "BLOCK_SIZE": batch.cache.block_size,
-        "GROUP": _group(batch),
-        "ROWS": rows,
-        "TILE": tuning.TILE,
+        "RUN": math.gcd(batch.cache.block_size, shape.tile),
+        "GROUP": batch.group,
+        "ROWS": shape.rows,
+        "TILE": shape.tile,
         "WINDOW": batch.window,
         "SOFTCAP": batch.softcap,
-        "num_warps": tuning.WARPS,
-        "num_stages": tuning.STAGES,
+        "INLINE_ASM": batch.queries.is_cuda,
+        "num_warps": shape.warps,
+        "num_stages": shape.stages,
     }
 
 
 def _check_scratch(batch: Batch, scratch: Scratch) -> None:
-    tokens, heads, head_size = batch.queries.shape
-    expected = (heads, scratch.segments, tuning.padded(head_size))
-    if tuple(scratch.partials.shape[1:]) != expected:
-        raise ValueError(f"partials {tuple(scratch.partials.shape)}: expected [rows, *{expected}]")
+    tokens, head_padded = batch.queries.shape[0], tuning.padded(batch.cache.head_size)
+    expected = (batch.cache.kv_heads, batch.group, scratch.segments, head_padded)
+    heads, _, *rest = scratch.partials.shape
+    if (heads, *rest) != expected:
+        raise ValueError(
+            f"partials {tuple(scratch.partials.shape)}: expected [KV heads, rows, query heads of a KV head, "
+            f"segments, padded head size] as in {expected}"
+        )
     for name in ("partials", "maxima", "exp_sums"):
         tensor = getattr(scratch, name)
-        if tensor.shape[0] < tokens or not tensor.is_contiguous():
+        if tensor.shape[1] < tokens or not tensor.is_contiguous():
             raise ValueError(f"{name} {tuple(tensor.shape)}: expected {tokens} contiguous token rows or more")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from guardrail.families.interface import Arm, Control, Family, Gate, Kernel, Operation, Plan, Reference
-from guardrail.kernels.int4_attention import builds, knobs
+from guardrail.kernels.int4_attention import builds, knobs, pools
 
 _HERE = "guardrail.kernels.int4_attention"
 
@@ -217,5 +217,6 @@ FAMILY = Family(
             ),
         ),
     ),
+    pools=pools.POOLS,
     knobs={knobs.MULTI_QUERY: "Lets sequences of several query tokens take the 3D arm (default on)."},
 )

@@ -4,9 +4,10 @@ import triton
 import triton.language as tl
 
 from guardrail.kernels.int4_attention.attend_segments import segment_length
+from guardrail.kernels.int4_attention.tile import LOG2_E
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["segments", "scratch_rows"])
 def reduce_segments(
     output_ptr,
     partial_ptr,
@@ -14,19 +15,23 @@ def reduce_segments(
     exp_sum_ptr,
     seq_lens_ptr,
     query_starts_ptr,
-    query_heads,
+    sinks_ptr,
+    segments,
+    scratch_rows,
     output_stride_token,
     output_stride_head,
     HEAD_SIZE: tl.constexpr,
     HEAD_PADDED: tl.constexpr,
-    SEGMENTS: tl.constexpr,
-    SEGMENTS_PADDED: tl.constexpr,
+    GROUP: tl.constexpr,
     TILE: tl.constexpr,
+    CHUNK: tl.constexpr,
+    DIMS: tl.constexpr,
 ):
-    """Compute the output of one token and head; grid (query tokens of a sequence, query heads, sequences).
+    """Compute some dimensions of one token and head's output.
 
-    Tokens behind the last sequence (the padding of a captured graph) belong to no program. Segments that
-    wrote nothing are never read; segments without a visible key do not count; without any, the output is 0.
+    The grid is (query tokens of a sequence x HEAD_PADDED / DIMS, query heads, sequences). Tokens behind
+    the last sequence (the padding of a captured graph) belong to no program. Segments that wrote nothing are
+    never read; segments without a visible key do not count; without any, the output is 0.
 
     Shapes and units:
         output_ptr: [tokens, query heads, HEAD_SIZE].
@@ -35,12 +40,17 @@ def reduce_segments(
         exp_sum_ptr: As `attend_segments` wrote it.
         seq_lens_ptr: Keys of each sequence, int32 [sequences].
         query_starts_ptr: First token of each sequence and the end, int32 [sequences + 1].
-        query_heads: Query heads of the model.
+        sinks_ptr: As in `attend`.
+        segments: As in `attend_segments`.
+        scratch_rows: As in `attend_segments`.
         HEAD_PADDED: HEAD_SIZE padded to a power of two.
-        SEGMENTS_PADDED: SEGMENTS padded to a power of two.
+        GROUP: Query heads that share one KV head.
         TILE: As in `attend_segments`.
+        CHUNK: Segments of one step.
+        DIMS: Dimensions of one program.
     """
-    token = tl.program_id(0)
+    parts: tl.constexpr = HEAD_PADDED // DIMS
+    token = tl.program_id(0) // parts
     head = tl.program_id(1).to(tl.int64)
     sequence = tl.program_id(2).to(tl.int64)
     query_start = tl.load(query_starts_ptr + sequence)
@@ -48,19 +58,35 @@ def reduce_segments(
         return
     seq_len = tl.load(seq_lens_ptr + sequence)
     row = (query_start + token).to(tl.int64)
+    first_slot = ((head // GROUP * scratch_rows + row) * GROUP + head % GROUP) * segments
+    written = tl.cdiv(seq_len, segment_length(seq_len, segments, TILE))
+    maximum_ptr += first_slot
+    exp_sum_ptr += first_slot
+    dim = tl.program_id(0) % parts * DIMS + tl.arange(0, DIMS)
+    partial_ptr += first_slot * HEAD_PADDED
 
-    segment = tl.arange(0, SEGMENTS_PADDED)
-    written = (segment < SEGMENTS) & (segment * segment_length(seq_len, SEGMENTS, TILE) < seq_len)
-    slot = (row * query_heads + head) * SEGMENTS + segment
-    maximum = tl.load(maximum_ptr + slot, mask=written, other=float("-inf"))
-    counts = maximum > float("-inf")
-    overall = tl.max(maximum, 0)
-    weight = tl.where(counts, tl.exp2(maximum - tl.where(counts, overall, 0.0)), 0.0)
-    exp_sum = tl.sum(weight * tl.load(exp_sum_ptr + slot, mask=counts, other=0.0), 0)
+    overall = tl.full([], float("-inf"), tl.float32)
+    for first in range(0, written, CHUNK):
+        segment = first + tl.arange(0, CHUNK)
+        maximum = tl.load(maximum_ptr + segment, mask=segment < written, other=float("-inf"))
+        overall = tl.maximum(overall, tl.max(maximum, 0))
+    exp_sum = tl.zeros([], tl.float32)
+    if sinks_ptr is not None:
+        sink = tl.load(sinks_ptr + head).to(tl.float32) * LOG2_E
+        overall = tl.maximum(overall, sink)
+        exp_sum += tl.exp2(sink - overall)
 
-    dim = tl.arange(0, HEAD_PADDED)
-    partial_at = partial_ptr + slot[:, None] * HEAD_PADDED + dim[None, :]
-    partial = tl.load(partial_at, mask=counts[:, None] & (dim < HEAD_SIZE)[None, :], other=0.0)
-    output = tl.sum(weight[:, None] * partial, 0) / tl.where(exp_sum > 0.0, exp_sum, 1.0)
+    weighted = tl.zeros([DIMS], tl.float32)
+    for first in range(0, written, CHUNK):
+        segment = first + tl.arange(0, CHUNK)
+        maximum = tl.load(maximum_ptr + segment, mask=segment < written, other=float("-inf"))
+        counts = maximum > float("-inf")
+        weight = tl.where(counts, tl.exp2(maximum - tl.where(counts, overall, 0.0)), 0.0)
+        exp_sum += tl.sum(weight * tl.load(exp_sum_ptr + segment, mask=counts, other=0.0), 0)
+        at = partial_ptr + segment[:, None] * HEAD_PADDED + dim[None, :]
+        partial = tl.load(at, mask=counts[:, None] & (dim < HEAD_SIZE)[None, :], other=0.0)
+        weighted += tl.sum(weight[:, None] * partial, 0)
+
+    output = weighted / tl.where(exp_sum > 0.0, exp_sum, 1.0)
     output_at = output_ptr + row * output_stride_token + head * output_stride_head + dim
     tl.store(output_at, output.to(output_ptr.dtype.element_ty), mask=dim < HEAD_SIZE)

@@ -68,6 +68,7 @@ def attention(
     score_scale: float,
     window: int = 0,
     softcap: float = 0.0,
+    sinks: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Compute causal attention over a cache in float64, one sequence after the other.
 
@@ -80,13 +81,14 @@ def attention(
         score_scale: Factor on the product of query and key.
         window: Keys that a token sees at most, its own included; 0 for all.
         softcap: Bound of the scores; 0 for none.
+        sinks: Scores without a value that take part in the softmax, [query heads].
 
     Returns:
         float64 [sum of query_lens, query heads, head size]; zeros where a token sees no key.
     """
     outputs = []
     first = 0
-    group = queries.shape[1] // cache.key_bytes.shape[1]
+    group = queries.shape[1] // cache.kv_heads
     for sequence, (query_len, seq_len) in enumerate(zip(query_lens, seq_lens, strict=True)):
         query = queries[first : first + query_len].double()
         first += query_len
@@ -103,7 +105,10 @@ def attention(
         visible = position[None, :] <= own
         if window:
             visible &= position[None, :] > own - window
-        weight = torch.softmax(score.masked_fill(~visible, -torch.inf), -1).nan_to_num(0.0)
+        score = score.masked_fill(~visible, -torch.inf)
+        if sinks is not None:
+            score = torch.cat([score, sinks.double()[:, None, None].expand(-1, query_len, 1)], -1)
+        weight = torch.softmax(score, -1)[..., :seq_len].nan_to_num(0.0)
         outputs.append(torch.einsum("hqk,khd->qhd", weight, value))
     return torch.cat(outputs)
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import torch
 
-from guardrail.kernels.int4_attention import launch, tuning
-from guardrail.kernels.int4_attention.trials import AttentionTrial, ExposingAttention, RandomAttention
+from guardrail.kernels.int4_attention import launch
+from guardrail.kernels.int4_attention.trials import TILE, AttentionTrial, ExposingAttention, RandomAttention
 from guardrail.kernels.int4_attention.write_trials import RandomWrite
 
 
@@ -16,9 +16,9 @@ class _TamperedSegments(AttentionTrial):
         if arm != "3d":
             super().launch(arm)
             return
-        launch.launch_segments(self.batch, self.partial_results)
+        launch.launch_segments(self.batch, self.partial_results, self.shape)
         self.tamper()
-        launch.launch_reduction(self.batch, self.output, self.partial_results)
+        launch.launch_reduction(self.batch, self.output, self.partial_results, self.shape)
 
     def tamper(self) -> None:
         raise NotImplementedError
@@ -38,9 +38,9 @@ class SkippedSegment(_TamperedSegments):
 
     def tamper(self) -> None:
         """See the class."""
-        tiles = -(-self.seq_len // tuning.TILE)
+        tiles = -(-self.seq_len // TILE)
         tiles_of_segment = -(-tiles // self.partial_results.segments)
-        self.partial_results.maxima[:, :, (tiles - 1) // tiles_of_segment] = -torch.inf
+        self.partial_results.maxima[..., (tiles - 1) // tiles_of_segment] = -torch.inf
 
 
 class DoubledSegment(_TamperedSegments):
@@ -48,8 +48,8 @@ class DoubledSegment(_TamperedSegments):
 
     def tamper(self) -> None:
         """See the class."""
-        self.partial_results.partials[:, :, 0] *= 2
-        self.partial_results.exp_sums[:, :, 0] *= 2
+        self.partial_results.partials[..., 0, :] *= 2
+        self.partial_results.exp_sums[..., 0] *= 2
 
 
 class ForgottenToken(AttentionTrial):
@@ -60,10 +60,10 @@ class ForgottenToken(AttentionTrial):
         if arm != "3d":
             super().launch(arm)
             return
-        launch.launch_segments(self.batch, self.partial_results)
+        launch.launch_segments(self.batch, self.partial_results, self.shape)
         if self.query_len > 1:
             shorter = replace(self.batch, max_query_len=self.query_len - 1)
-            launch.launch_reduction(shorter, self.output, self.partial_results)
+            launch.launch_reduction(shorter, self.output, self.partial_results, self.shape)
 
 
 class SilentFallback(AttentionTrial):

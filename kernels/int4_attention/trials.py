@@ -1,6 +1,7 @@
 """Executable attention cases, on random inputs and on inputs that show which keys were computed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
@@ -13,6 +14,8 @@ GROUP = 3
 HEAD_SIZE = 64
 BLOCK_SIZE = 16
 SEGMENTS = 4
+TILE = 32
+"""Keys of one step: small, so that small cases have several segments on any device."""
 _HIGHEST_LEVEL = 15
 
 
@@ -62,7 +65,8 @@ class AttentionTrial:
             score_scale=head_size**-0.5,
         )
         self.output = torch.empty_like(self.batch.queries)
-        partials = (plan.capacity(gate.engine_of(case)), queries.shape[1], SEGMENTS)
+        self.shape = replace(self.batch.shape(), tile=TILE)
+        partials = (KV_HEADS, plan.capacity(gate.engine_of(case)), GROUP, SEGMENTS)
         self.partial_results = launch.Scratch(
             partials=torch.empty(*partials, head_size, device=device),
             maxima=torch.empty(partials, device=device),
@@ -78,9 +82,9 @@ class AttentionTrial:
     def launch(self, arm: str) -> None:
         """Run one arm."""
         if arm == "2d":
-            launch.run_2d(self.batch, self.output)
+            launch.run_2d(self.batch, self.output, self.shape)
         elif arm == "3d":
-            launch.run_3d(self.batch, self.output, self.partial_results)
+            launch.run_3d(self.batch, self.output, self.partial_results, self.shape)
         else:
             raise ValueError(f"arm {arm!r}: expected 2d or 3d")
 

@@ -1,16 +1,36 @@
 """Launch shapes of the attention kernels, shared by the launcher and by the anchored compilations."""
 
-TILE = 32
-"""Keys of one step."""
-WARPS = 8
-STAGES = 2
+from dataclasses import dataclass
+
 WRITE_WARPS = 1
+REDUCED_SEGMENTS = 32
+"""Segments that the reduction reads in one step."""
+REDUCED_DIMS = 64
+"""Dimensions that one program of the reduction computes."""
+
+PROGRAMS_PER_PROCESSOR = 2
+"""Programs of 64 rows that fit a multiprocessor's registers."""
+SMALLEST_SEGMENT = 2
+"""Tiles below which a segment's own cost, its partial result, outweighs what it takes off another."""
 
 _SMALLEST_ROWS = 16
 """Rows of the smallest matrix product."""
-_LARGEST_ROWS = 64
-_ACCUMULATED = 8192
-"""Output elements of a program; with twice as many, a head size of 256 spills registers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How one launch of an attention kernel is cut."""
+
+    rows: int
+    """Query rows of a program."""
+    tile: int
+    """Keys of one step; segments are multiples of it."""
+    warps: int
+    stages: int
+
+
+HOPPER = (9, 0)
+"""Compute capability of the GPUs whose tensor cores take 64 rows at once from shared memory."""
 
 
 def padded(size: int) -> int:
@@ -18,15 +38,25 @@ def padded(size: int) -> int:
     return 1 << (size - 1).bit_length()
 
 
-def rows_of_program(query_rows: int, head_size: int) -> int:
-    """Choose how many query rows one program takes.
+def shape_of(capability: tuple[int, int], query_rows: int, head_size: int) -> Shape:
+    """Choose a launch shape.
 
     Args:
+        capability: Compute capability of the device.
         query_rows: Query tokens of the longest sequence times the query heads of one KV head.
         head_size: Elements of a key.
 
     Returns:
-        A power of two that holds all of them, where the registers do.
+        The shape, with as many rows as there are, or as registers hold without spilling.
     """
-    most = min(_LARGEST_ROWS, _ACCUMULATED // padded(head_size))
-    return min(most, max(_SMALLEST_ROWS, padded(query_rows)))
+    wide = padded(head_size) > 128
+    rows = max(_SMALLEST_ROWS, padded(query_rows))
+    if rows == _SMALLEST_ROWS:
+        return Shape(rows, tile=64, warps=4, stages=3)
+    if capability == HOPPER and rows > 32:
+        # One warp group with 128 accumulators a thread, twice on an SM: while one waits, the other computes.
+        # A tile of 64 keys takes fewer instructions for each, and spills where the head is wide. Five stages
+        # read two tiles ahead, because a tile's address comes out of the block table first.
+        return Shape(64, tile=32 if wide else 64, warps=4, stages=5)
+    # Accumulators and operands of the older instructions both live in registers, which 64 rows spill.
+    return Shape(min(32, rows), tile=64, warps=8 if wide else 4, stages=3)

@@ -25,7 +25,7 @@ def test_help_is_printed(guardrail, arguments):
 
 def test_help_names_every_command(guardrail):
     printed = guardrail("--help").stdout
-    assert all(f" {name} " in printed for name in ("check", "resources", "list", "schema", "cache"))
+    assert all(f" {name} " in printed for name in ("check", "resources", "kv", "list", "schema", "cache"))
 
 
 def test_help_imports_no_device_library():

@@ -14,7 +14,7 @@ def test_subjects_come_with_kind_probes_and_controls():
 def test_metrics_come_with_probe_unit_and_meaning():
     rows = list(catalog.metrics())
     assert ("capacity", "row_bytes", "bytes", "Size of one row of the buffer, for each model.") in rows
-    assert len(rows) == 20
+    assert len(rows) == 27
 
 
 def test_profiles_are_the_shipped_ones_and_those_beside_the_guards_file(tmp_path):

@@ -48,11 +48,13 @@ def test_the_bundled_families_load_without_device_libraries():
 
 def test_every_probe_is_made():
     found = registry.probes()
-    assert list(found) == ["capacity", "dispatch", "numerics", "resources"]
+    assert list(found) == ["capacity", "census", "dispatch", "numerics", "pool", "resources"]
     assert {name: len(probe.metrics) for name, probe in found.items()} == {
         "capacity": 2,
+        "census": 3,
         "dispatch": 8,
         "numerics": 4,
+        "pool": 4,
         "resources": 6,
     }
 

@@ -25,6 +25,7 @@ class Ragged:
     mean_score: float = 0.0
     window: int = 0
     softcap: float = 0.0
+    sinks: bool = False
     head_major: bool = True
     batch: launch.Batch = field(init=False)
 
@@ -66,6 +67,9 @@ class Ragged:
             score_scale=self.head_size**-0.5,
             window=self.window,
             softcap=self.softcap,
+            sinks=torch.linspace(-3.0, 4.0, self.kv_heads * self.group, device=DEVICE)
+            if self.sinks
+            else None,
         )
 
     def scratch(self, segments: int) -> launch.Scratch:
@@ -96,6 +100,7 @@ class Ragged:
             batch.score_scale,
             self.window,
             self.softcap,
+            batch.sinks,
         ).cpu()
 
 

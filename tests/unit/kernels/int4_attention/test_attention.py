@@ -48,6 +48,11 @@ def test_ragged_batches_match_the_reference(
         {"head_size": 128},
         {"head_size": 256, "group": 6},
         {"block_size": 32},
+        {"block_size": 24},
+        {"block_size": 48},
+        {"block_size": 128},
+        {"head_size": 80},
+        {"sinks": True, "group": 6},
         {"window": 5},
         {"window": 37},
         {"softcap": 0.5},
@@ -96,6 +101,39 @@ def test_tokens_before_the_first_key_get_zeros(ragged: Callable[..., Any], arm: 
     assert (output[:7] == 0).all()
     assert (output[8:15] == 0).all()
     assert (output[7] != 0).any()
+    assert worst(output, case.expected()) < TOLERANCE
+
+
+@ARMS
+def test_a_sink_takes_its_share_of_the_softmax_only(ragged: Callable[..., Any], arm: str) -> None:
+    case = ragged([3, 2], [40, 0], sinks=True)
+    output = case.run(arm)
+    assert (output[3:] == 0).all()
+    without = replace(case.batch, sinks=None)
+    with_sinks, case.batch = case.batch, without
+    ratio = output[:3] / case.run(arm)[:3]
+    share = ratio.mean(-1, keepdim=True)
+    assert float((ratio - share).abs().max()) < 0.01
+    assert float(share.max()) < 1.0
+    case.batch = with_sinks
+    assert worst(output, case.expected()) < TOLERANCE
+
+
+@ARMS
+@pytest.mark.parametrize("sink", [-300.0, 300.0])
+def test_sinks_far_from_the_scores_do_not_overflow(ragged: Callable[..., Any], arm: str, sink: float) -> None:
+    case = ragged([2], [40], sinks=True)
+    case.batch = replace(case.batch, sinks=torch.full_like(case.batch.sinks, sink))
+    assert worst(case.run(arm), case.expected()) < TOLERANCE
+
+
+@ARMS
+def test_what_a_block_held_behind_the_last_key_does_not_matter(ragged: Callable[..., Any], arm: str) -> None:
+    case = ragged([2], [37])
+    last_block = int(case.batch.block_table[0, 2])
+    case.batch.cache.words[last_block, :, 5:] = -1
+    output = case.run(arm)
+    assert torch.isfinite(output).all()
     assert worst(output, case.expected()) < TOLERANCE
 
 

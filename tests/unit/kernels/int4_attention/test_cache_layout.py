@@ -18,10 +18,19 @@ def test_views_lie_in_the_order_key_scale_value_scale() -> None:
     views = cache_views(cache)
     assert views.head_size == 64
     assert views.block_size == 2
+    assert views.kv_heads == 1
     assert views.key_bytes[1, 0, 1].tolist() == list(range(32))
     assert views.value_bytes[1, 0, 1].tolist() == list(range(36, 68))
     assert views.key_scales[1, 0, 1].item() == struct.unpack("<f", bytes(range(32, 36)))[0]
     assert views.value_scales[1, 0, 1].item() == struct.unpack("<f", bytes(range(68, 72)))[0]
+
+
+def test_words_keep_the_strides_of_the_cache() -> None:
+    token_major = torch.zeros(5, 16, 3, 136, dtype=torch.uint8).transpose(1, 2)
+    views = cache_views(token_major)
+    assert views.words.shape == (5, 3, 16, 34)
+    assert views.words.stride() == (16 * 3 * 34, 34, 3 * 34, 1)
+    assert views.head_size == 128
 
 
 def test_views_share_the_cache_memory() -> None:

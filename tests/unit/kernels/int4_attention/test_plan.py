@@ -113,3 +113,48 @@ def test_the_dispatch_rule_takes_every_demand_to_3d() -> None:
                 query_len_cap=engine.max_query_len,
             )
             assert decide(call).reasons == ()
+
+
+HOPPER = plan.Layer(kv_heads=4, query_heads=24, head_size=256, processors=132, capability=(9, 0))
+
+
+@pytest.mark.parametrize(
+    ("sequences", "query_len", "longest", "segments"),
+    [
+        (1, 1, 90_112, 66),
+        (1, 8, 90_112, 66),
+        (1, 16, 90_112, 33),
+        (8, 8, 24_576, 8),
+        (32, 16, 90_112, 1),
+        (1, 8, 640, 10),
+        (1, 8, 0, 1),
+    ],
+)
+def test_segments_fill_the_device_once(sequences: int, query_len: int, longest: int, segments: int) -> None:
+    rows = sequences * query_len
+    assert plan.segments(HOPPER, sequences, query_len, rows, longest) == segments
+
+
+def test_rows_times_segments_stay_below_the_seeds_scratch() -> None:
+    large = replace(HOPPER, processors=100_000)
+    assert plan.segments(large, 32, 16, 512, 10**6) == 16
+    assert plan.segments(large, 1, 16, 16, 10**6) == 512
+    ceiling = 512 * (plan.row_bytes(24, 256) + plan.row_bytes(32, 256))
+    slots = plan.scratch_slots(plan.Engine(8192, 64, 32), large, 10**6)
+    assert slots * (plan.slot_bytes(24, 256) + plan.slot_bytes(32, 256)) <= ceiling
+    assert f"{ceiling / 2**20:.2f}" == "451.50"
+
+
+def test_the_scratch_holds_the_split_of_every_admissible_batch() -> None:
+    engine = plan.Engine(64, 8, 32, capture_sizes=(1, 2, 4, 8, 16, 24, 32, 64))
+    slots = plan.scratch_slots(engine, HOPPER, 90_112)
+    needed = [
+        plan.padded_tokens(tokens, engine.capture_sizes)
+        * plan.segments(HOPPER, sequences, longest, plan.padded_tokens(tokens, engine.capture_sizes), keys)
+        for sequences in range(1, 9)
+        for longest in range(1, 17)
+        for tokens in range(sequences + longest - 1, min(64, sequences * longest) + 1)
+        for keys in (500, 6_747, 90_112)
+    ]
+    assert max(needed) == slots
+    assert slots == 66 * 16  # one sequence of 9 or 10 tokens, padded to 16
