@@ -46,6 +46,8 @@ class Build:
     stages: int = 3
     max_registers: int | None = None
     """Cap on registers a thread, passed to the compiler (``maxnreg``)."""
+    archs: tuple[str, ...] = ()
+    """Architectures that it is launched on; all of them where empty."""
     fp_fusion: bool = True
     """Whether the compiler may contract a product and a sum into one rounding, as at launch."""
 

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from guardrail.compiled.file_subject import FileSubject
 from guardrail.compiled.resources import KernelResources
+from guardrail.errors import MeasurementError
 from guardrail.families import Build, Kernel, Recording
 from guardrail.probes.interface import Context, Measured, Measuring, Probe
 from guardrail.probes.references import modules_of
@@ -21,6 +22,9 @@ class ResourcesGuard(Guard):
 
     archs: list[str] = Field(
         min_length=1, description="Architectures to compile for, or to look at in a binary."
+    )
+    builds: list[str] = Field(
+        default=[], description="Only these builds of a kernel; all of them where empty."
     )
     kernel: str | None = Field(
         None, description="Regular expression: only kernels of a file whose name matches."
@@ -71,7 +75,7 @@ class ResourcesProbe(Probe[ResourcesGuard]):
             recorded = yield [_record_task(subject, recording) for recording in subject.recordings]
             failures += [Unmeasured(outcome.reason) for outcome in recorded if not isinstance(outcome, Done)]
             builds = [Build(**outcome.value) for outcome in recorded if isinstance(outcome, Done)]
-            pairs = [(build, arch) for arch in archs for build in (*subject.builds, *builds)]
+            pairs = _pairs(guard, (*subject.builds, *builds), archs)
             outcomes = yield [_compile_task(subject, build, arch) for build, arch in pairs]
             labels = [
                 {"kernel": subject.name, "build": build.name, "arch": arch, **place} for build, arch in pairs
@@ -93,6 +97,20 @@ def _archs(guard: ResourcesGuard, context: Context) -> tuple[Sequence[str], Meas
         return [context.device.arch], []
     reason = f"the guard does not cover {context.device.arch}, the architecture of {context.device.name}"
     return [], [Unmeasured(reason, skipped=True)]
+
+
+def _pairs(guard: ResourcesGuard, builds: Sequence[Build], archs: Sequence[str]) -> list[tuple[Build, str]]:
+    """Pick the builds that the guard is about, each for the architectures that it is launched on.
+
+    Raises:
+        MeasurementError: The guard names a build that the kernel does not have.
+    """
+    names = {build.name for build in builds}
+    if unknown := set(guard.builds) - names:
+        offered = ", ".join(sorted(names)) or "none"
+        raise MeasurementError(f"the kernel has no build {', '.join(sorted(unknown))}; it has: {offered}")
+    wanted = [build for build in builds if not guard.builds or build.name in guard.builds]
+    return [(build, arch) for arch in archs for build in wanted if not build.archs or arch in build.archs]
 
 
 def _record_task(kernel: Kernel, recording: Recording) -> Task:

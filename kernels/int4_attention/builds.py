@@ -6,8 +6,10 @@ from guardrail.families.interface import Build, Scalar
 from guardrail.kernels.int4_attention import tuning
 
 _BLOCK_SIZE = 16
-_COMPUTE_CAPABILITY = (8, 6)
-"""Whose launch shapes are compiled, for every architecture: those of Hopper spill on the others."""
+_HOPPER_ARCH = "sm_90"
+_OTHER_ARCHS = ("sm_80", "sm_86", "sm_87", "sm_89", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")
+_OTHER_CAPABILITY = (8, 6)
+"""Stands for every compute capability but Hopper's, which has launch shapes of its own."""
 
 # Types are those of a launch: an integer is 32 bits wide where it fits, and its divisor is Triton's.
 _INPUTS = {
@@ -34,8 +36,8 @@ def attend_builds() -> tuple[Build, ...]:
     signature = {"output_ptr": "*fp16:16", **_INPUTS, "score_scale": "fp32"}
     signature |= {**_OUTPUT_STRIDES, **_INPUT_STRIDES}
     return (
-        _attention_build("prefill-head256", signature, 256, 6, query_len=64, window=0, sinks_ptr=None),
-        _attention_build(
+        *_attention_builds("prefill-head256", signature, 256, 6, query_len=64, window=0, sinks_ptr=None),
+        *_attention_builds(
             "prefill-head128-window", signature, 128, 4, query_len=64, window=4096, sinks_ptr=None
         ),
     )
@@ -45,9 +47,9 @@ def segment_builds() -> tuple[Build, ...]:
     """Compile decode and verify for 24 query and 4 KV heads of 256, windowed verify for 32 and 8 of 128."""
     signature = {**_PARTIALS, **_INPUTS, "score_scale": "fp32", **_SCRATCH, **_INPUT_STRIDES}
     return (
-        _attention_build("decode-head256", signature, 256, 6, query_len=1, window=0),
-        _attention_build("verify-head256", signature, 256, 6, query_len=8, window=0),
-        _attention_build("verify-head128-window", signature, 128, 4, query_len=8, window=4096),
+        *_attention_builds("decode-head256", signature, 256, 6, query_len=1, window=0),
+        *_attention_builds("verify-head256", signature, 256, 6, query_len=8, window=0),
+        *_attention_builds("verify-head128-window", signature, 128, 4, query_len=8, window=4096),
     )
 
 
@@ -60,7 +62,7 @@ def reduction_builds() -> tuple[Build, ...]:
         "HEAD_SIZE": 256,
         "HEAD_PADDED": 256,
         "GROUP": 6,
-        "TILE": tuning.shape_of(_COMPUTE_CAPABILITY, 6, 256).tile,
+        "TILE": tuning.shape_of(_OTHER_CAPABILITY, 6, 256).tile,
         "CHUNK": tuning.REDUCED_SEGMENTS,
         "DIMS": tuning.REDUCED_DIMS,
     }
@@ -99,7 +101,7 @@ def write_builds() -> tuple[Build, ...]:
     )
 
 
-def _attention_build(
+def _attention_builds(
     name: str,
     signature: dict[str, str],
     head_size: int,
@@ -107,20 +109,30 @@ def _attention_build(
     query_len: int,
     window: int,
     **absent: None,
-) -> Build:
-    shape = tuning.shape_of(_COMPUTE_CAPABILITY, query_len * group, head_size)
-    constants: dict[str, Scalar | None] = {
-        **absent,
-        "STRIDE_SLOT": head_size // 4 + 2,
-        "HEAD_SIZE": head_size,
-        "WORDS": head_size // 8,
-        "BLOCK_SIZE": _BLOCK_SIZE,
-        "RUN": math.gcd(_BLOCK_SIZE, shape.tile),
-        "GROUP": group,
-        "ROWS": shape.rows,
-        "TILE": shape.tile,
-        "WINDOW": window,
-        "SOFTCAP": 0.0,
-        "INLINE_ASM": True,
-    }
-    return Build(name, signature, constants, warps=shape.warps, stages=shape.stages)
+) -> tuple[Build, ...]:
+    """Compile one query in the launch shape of Hopper and in that of the others, where the two differ."""
+
+    def build(shape: tuning.Shape, *archs: str) -> Build:
+        constants: dict[str, Scalar | None] = {
+            **absent,
+            "STRIDE_SLOT": head_size // 4 + 2,
+            "HEAD_SIZE": head_size,
+            "WORDS": head_size // 8,
+            "BLOCK_SIZE": _BLOCK_SIZE,
+            "RUN": math.gcd(_BLOCK_SIZE, shape.tile),
+            "GROUP": group,
+            "ROWS": shape.rows,
+            "TILE": shape.tile,
+            "WINDOW": window,
+            "SOFTCAP": 0.0,
+            "INLINE_ASM": True,
+        }
+        return Build(name, signature, constants, warps=shape.warps, stages=shape.stages, archs=archs)
+
+    hopper, other = (
+        tuning.shape_of(capability, query_len * group, head_size)
+        for capability in (tuning.HOPPER, _OTHER_CAPABILITY)
+    )
+    if hopper == other:
+        return (build(other),)
+    return (build(hopper, _HOPPER_ARCH), build(other, *_OTHER_ARCHS))

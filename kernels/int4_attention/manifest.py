@@ -6,6 +6,7 @@ from guardrail.families.interface import Arm, Control, Family, Gate, Kernel, Ope
 from guardrail.kernels.int4_attention import builds, knobs, pools
 
 _HERE = "guardrail.kernels.int4_attention"
+_HOPPER_CAP = 168
 
 
 def _at(place: str) -> Reference:
@@ -14,14 +15,28 @@ def _at(place: str) -> Reference:
 
 def _kernel(name: str, built: tuple[builds.Build, ...], cap: int) -> Kernel:
     kernel = Kernel(name=name, function=_at(f"{name}:{name}"), builds=built)
-    starved = replace(kernel, builds=tuple(replace(build, max_registers=cap) for build in built))
-    control = Control(
-        name="starved of registers",
-        defect=f"Each thread may use {cap} registers, so values go to memory and back.",
-        mutant=starved,
-        turns_red=("spill_bytes",),
+    starved = replace(kernel, builds=tuple(_starved(build, cap) for build in built))
+    crowded = replace(kernel, builds=tuple(replace(build, warps=32, stages=12) for build in built))
+    controls = (
+        Control(
+            name="starved-of-registers",
+            defect="Each thread may use so few registers that values go to memory and back.",
+            mutant=starved,
+            turns_red=("spill_bytes",),
+        ),
+        Control(
+            name="crowded-block",
+            defect="A block has 32 warps and buffers for 12 stages, so that hardly one fits an SM.",
+            mutant=crowded,
+            turns_red=("blocks_per_sm",),
+        ),
     )
-    return replace(kernel, controls=(control,))
+    return replace(kernel, controls=controls)
+
+
+def _starved(build: builds.Build, cap: int) -> builds.Build:
+    """Cap the registers, with what Hopper's matrix instructions cannot do without left to them."""
+    return replace(build, max_registers=_HOPPER_CAP if build.archs == ("sm_90",) else cap)
 
 
 _ATTENTION = Operation(
@@ -112,19 +127,19 @@ FAMILY = Family(
             _ATTENTION,
             controls=(
                 Control(
-                    "poisoned maximum",
+                    "poisoned-maximum",
                     "A row that sees no key of a visited segment reports a maximum of 0, not minus infinity.",
                     _attention_mutant(random="RandomPoisonedMaximum"),
                     ("relative_error",),
                 ),
                 Control(
-                    "skipped segment",
+                    "skipped-segment",
                     "The reduction leaves the last segment out.",
                     _attention_mutant(random="RandomSkippedSegment"),
                     ("relative_error",),
                 ),
                 Control(
-                    "forgotten token",
+                    "forgotten-token",
                     "The 3D arm never reduces the last query token of a sequence.",
                     _attention_mutant(random="RandomForgottenToken"),
                     ("unwritten_outputs",),
@@ -135,7 +150,7 @@ FAMILY = Family(
             _CACHE_WRITE,
             controls=(
                 Control(
-                    "no zero point",
+                    "no-zero-point",
                     "The cache write forgets to hide the zero point in the scale.",
                     replace(_CACHE_WRITE, random=_at("trial_mutants:WriteWithoutZeroPoint")),
                     ("relative_error",),
@@ -148,50 +163,50 @@ FAMILY = Family(
             _DISPATCH,
             controls=(
                 _gate_control(
-                    "unsaid flag",
+                    "unsaid-flag",
                     "The multi-query flag is off, and batches go to the 2D arm without a word.",
                     "pick_without_saying_why",
                     "unexplained_cases",
                 ),
                 _gate_control(
-                    "rows in sequences",
+                    "rows-in-sequences",
                     "The scratch has a row for each sequence, and is asked for a row for each token.",
                     "pick_with_sequence_rows",
                     "unexplained_cases",
                 ),
                 _gate_control(
-                    "captured snap",
+                    "captured-snap",
                     "A captured graph's sizes shrink the scratch to 8 rows.",
                     "pick_with_snapped_rows",
                     "unexplained_cases",
                 ),
                 _gate_control(
-                    "no threshold",
+                    "no-threshold",
                     "The 3D arm is taken for more sequences than its scratch was planned for.",
                     "pick_beyond_threshold",
                     "uncovered_units",
                 ),
-                _gate_control("never 3D", "No batch takes the 3D arm.", "pick_2d_always", "arms_never_taken"),
+                _gate_control("never-3d", "No batch takes the 3D arm.", "pick_2d_always", "arms_never_taken"),
                 _executed_control(
-                    "skipped segment",
+                    "skipped-segment",
                     "The reduction leaves the last segment out.",
                     "ExposingSkippedSegment",
                     "dropped_units",
                 ),
                 _executed_control(
-                    "doubled segment",
+                    "doubled-segment",
                     "The reduction counts the first segment twice.",
                     "ExposingDoubledSegment",
                     "doubled_units",
                 ),
                 _executed_control(
-                    "forgotten token",
+                    "forgotten-token",
                     "The 3D arm never reduces the last query token of a sequence.",
                     "ExposingForgottenToken",
                     "unwritten_outputs",
                 ),
                 _executed_control(
-                    "silent fallback",
+                    "silent-fallback",
                     "The 3D arm runs the 2D kernel and says nothing.",
                     "ExposingSilentFallback",
                     "arms_not_reached",
@@ -204,12 +219,12 @@ FAMILY = Family(
             _SCRATCH,
             controls=(
                 _plan_control(
-                    "rows in sequences", "A row for each sequence, not each token.", "sequence_rows"
+                    "rows-in-sequences", "A row for each sequence, not each token.", "sequence_rows"
                 ),
-                _plan_control("rows snapped", "A row for each sequence, snapped to a size.", "snapped_rows"),
-                _plan_control("no padding", "No row for a captured graph's padding.", "unpadded_rows"),
+                _plan_control("rows-snapped", "A row for each sequence, snapped to a size.", "snapped_rows"),
+                _plan_control("no-padding", "No row for a captured graph's padding.", "unpadded_rows"),
                 Control(
-                    "row without sums",
+                    "row-without-sums",
                     "A row is sized without its maxima and sums.",
                     replace(_SCRATCH, row_bytes=_at("mutants:row_bytes_without_sums")),
                     ("row_bytes",),

@@ -27,7 +27,7 @@ class Origin(StrEnum):
     METADATA_BUILDER = "metadata builder"
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True)
+@dataclass(eq=False)
 class ScratchSet(Generic[BuffersT]):
     """One allocated set of scratch."""
 

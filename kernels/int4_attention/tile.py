@@ -180,8 +180,8 @@ def accumulate(
         values = unpack(tl.reshape(value_words, [TILE, WORDS]), INLINE_ASM)
         scaled_weight = weight * (value_bits & -16).to(tl.float32, bitcast=True)[None, :]
         rounded_weight = scaled_weight.to(tl.float16)
-        # The tile before is settled here, where the accumulators are rescaled anyway: what zero points add grows
-        # with the keys, and the small difference that matters would be rounded as the large sum is.
+        # The tile before is settled here, where the accumulators are rescaled anyway: what zero points add
+        # grows with the keys, and the small difference that matters would be rounded as the large sum is.
         weighted = tl.dot(rounded_weight, values, weighted * decay[:, None] - (excess * decay)[:, None])
         # Of the rounded weights, as the products are: what the zero point adds must come off in full.
         zero_point = (value_bits & 15).to(tl.float32) * STEP

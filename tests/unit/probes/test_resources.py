@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 from guardrail.compiled.file_subject import FileSubject
 from guardrail.compiled.resources import KernelResources
+from guardrail.errors import MeasurementError
 from guardrail.families import Build, Kernel, Recording
 from guardrail.probes.interface import Context
 from guardrail.probes.resources import ResourcesGuard, ResourcesProbe
@@ -201,3 +202,25 @@ def test_a_negative_control_is_compiled_for_one_architecture_that_is_measured(de
 def test_a_pattern_that_is_no_regular_expression_is_refused():
     with pytest.raises(ValidationError, match=r"'\(' is not a regular expression"):
         guard(kernel="(")
+
+
+def test_a_guard_of_some_builds_compiles_only_those_for_the_architectures_they_run_on():
+    kernel = Kernel(
+        "scale",
+        "toy_kernels:scale",
+        (
+            Build("small", {}, {}),
+            Build("large", {}, {}, archs=("sm_90",)),
+            Build("large", {}, {}, warps=8, archs=("sm_86", "sm_89")),
+        ),
+    )
+    _, (_, tasks) = resources(kernel, builds=["large"], archs=["sm_86", "sm_90", "sm_120"])
+    assert [(task.arguments["arch"], task.arguments["build"].warps) for task in tasks] == [
+        ("sm_86", 8),
+        ("sm_90", 4),
+    ]
+
+
+def test_a_build_that_the_kernel_does_not_have_is_named():
+    with pytest.raises(MeasurementError, match=r"^the kernel has no build huge; it has: aligned, any$"):
+        resources(builds=["huge"])
