@@ -28,6 +28,7 @@ _INPUT_STRIDES = {
 }
 _OUTPUT_STRIDES = {"output_stride_token": "i32:16", "output_stride_head": "i32:16"}
 _PARTIALS = {"partial_ptr": "*fp32:16", "maximum_ptr": "*fp32:16", "exp_sum_ptr": "*fp32:16"}
+_SIGNS = {"signs_ptr": "*fp32:16"}
 _SCRATCH = {"segments": "i32", "scratch_rows": "i32"}
 
 
@@ -54,7 +55,7 @@ def segment_builds() -> tuple[Build, ...]:
 
 
 def reduction_builds() -> tuple[Build, ...]:
-    """Compile a head size of 256; others differ in an address."""
+    """Compile a head size of 256, with outputs left rotated and rotated back; others differ in an address."""
     signature = {"output_ptr": "*fp16:16", **_PARTIALS, "seq_lens_ptr": "*i32:16"}
     signature |= {"query_starts_ptr": "*i32:16", **_SCRATCH, **_OUTPUT_STRIDES}
     constants: dict[str, Scalar | None] = {
@@ -66,11 +67,37 @@ def reduction_builds() -> tuple[Build, ...]:
         "CHUNK": tuning.REDUCED_SEGMENTS,
         "DIMS": tuning.REDUCED_DIMS,
     }
-    return (Build("head256", signature, constants),)
+    return (
+        Build("head256", signature, {**constants, "signs_ptr": None}, tuning.REDUCTION_WARPS),
+        Build(
+            "head256-rotated",
+            {**signature, **_SIGNS},
+            {**constants, "DIMS": 256},
+            tuning.ROTATED_REDUCTION_WARPS,
+        ),
+    )
+
+
+def rotation_builds() -> tuple[Build, ...]:
+    """Compile the rotation of 24 query heads of 256, and the way back."""
+    signature = {"rotated_ptr": "*fp16:16", "rows_ptr": "*fp16:16", **_SIGNS, "query_starts_ptr": "*i32:16"}
+    signature |= {"sequences": "i32", "rotated_stride_token": "i32:16", "rotated_stride_head": "i32:16"}
+    signature |= {"stride_token": "i32:16", "stride_head": "i32:16"}
+    constants: dict[str, Scalar | None] = {
+        "HEADS": 24,
+        "HEAD_SIZE": 256,
+        "HEAD_PADDED": 256,
+        "BLOCK": 256,
+        "ROWS": tuning.ROTATED_ROWS,
+    }
+    return tuple(
+        Build(name, signature, {**constants, "BACK": back})
+        for name, back in (("queries-head256", False), ("outputs-head256", True))
+    )
 
 
 def write_builds() -> tuple[Build, ...]:
-    """Compile head sizes of 256 and 128."""
+    """Compile head sizes of 256 and 128, of rows that are rotated already and of rows that are not."""
     signature = {
         "key_ptr": "*fp16:16",
         "value_ptr": "*fp16:16",
@@ -90,14 +117,20 @@ def write_builds() -> tuple[Build, ...]:
         "scale_stride_head": "i64",
         "scale_stride_slot": "i64",
     }
-    return tuple(
-        Build(
-            name=f"head{head_size}",
-            signature=signature,
-            constants={"HEAD_SIZE": head_size, "HALF_PADDED": head_size // 2, "BLOCK_SIZE": _BLOCK_SIZE},
-            warps=tuning.WRITE_WARPS,
-        )
+    sizes: dict[int, dict[str, Scalar | None]] = {
+        head_size: {"HEAD_SIZE": head_size, "HALF_PADDED": head_size // 2, "BLOCK_SIZE": _BLOCK_SIZE}
         for head_size in (256, 128)
+    }
+    warps = tuning.WRITE_WARPS
+    return (
+        *(
+            Build(f"head{size}", signature, {**constants, "signs_ptr": None}, warps)
+            for size, constants in sizes.items()
+        ),
+        *(
+            Build(f"head{size}-rotated", {**signature, **_SIGNS}, constants, warps)
+            for size, constants in sizes.items()
+        ),
     )
 
 

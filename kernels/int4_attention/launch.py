@@ -1,15 +1,16 @@
 """Run the kernels on torch tensors; every output and scratch tensor is the caller's."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
-from guardrail.kernels.int4_attention import tuning
+from guardrail.kernels.int4_attention import rotation, tuning
 from guardrail.kernels.int4_attention.attend import attend
 from guardrail.kernels.int4_attention.attend_segments import attend_segments
 from guardrail.kernels.int4_attention.cache_layout import CacheViews
 from guardrail.kernels.int4_attention.reduce_segments import reduce_segments
+from guardrail.kernels.int4_attention.rotate_rows import rotate_rows
 from guardrail.kernels.int4_attention.write_cache import write_cache
 
 
@@ -18,7 +19,7 @@ class Batch:
     """One attention call: ragged queries over a paged cache."""
 
     queries: torch.Tensor
-    """Rotated queries, [tokens, query heads, head size]; tokens behind the last sequence are padding. fp16 is
+    """[tokens, query heads, head size]; tokens behind the last sequence are padding. fp16 is
     fastest: other types are rounded to it, and then take the slower way to the tensor cores."""
     cache: CacheViews
     block_table: torch.Tensor
@@ -36,6 +37,9 @@ class Batch:
     """Bound of the scores; 0 for none."""
     sinks: torch.Tensor | None = None
     """Scores without a value that take part in the softmax, fp32 [query heads]."""
+    signs: torch.Tensor | None = None
+    """Signs of the rotation that the cache was written with, fp32 [rows of its Hadamard matrix]: queries are
+    rotated, and outputs back. None where queries are rotated already and outputs are to stay so."""
 
     @property
     def group(self) -> int:
@@ -81,6 +85,7 @@ def run_2d(batch: Batch, output: torch.Tensor, shape: tuning.Shape | None = None
         shape: Launch shape; the device's own where none is given.
     """
     shape = shape or batch.shape()
+    batch = rotate_queries(batch, output)
     attend[(_query_blocks(batch, shape), batch.cache.kv_heads, batch.seq_lens.shape[0])](
         output,
         *_inputs(batch),
@@ -90,6 +95,8 @@ def run_2d(batch: Batch, output: torch.Tensor, shape: tuning.Shape | None = None
         *_input_strides(batch),
         **_launch_options(batch, shape),
     )
+    if batch.signs is not None:
+        _rotate(output, output, batch, back=True)
 
 
 def run_3d(batch: Batch, output: torch.Tensor, scratch: Scratch, shape: tuning.Shape | None = None) -> None:
@@ -102,12 +109,31 @@ def run_3d(batch: Batch, output: torch.Tensor, scratch: Scratch, shape: tuning.S
         shape: Launch shape; the device's own where none is given.
     """
     shape = shape or batch.shape()
+    batch = rotate_queries(batch, output)
     launch_segments(batch, scratch, shape)
     launch_reduction(batch, output, scratch, shape)
 
 
+def rotate_queries(batch: Batch, output: torch.Tensor) -> Batch:
+    """Rotate the queries of a batch that asks for it.
+
+    Args:
+        batch: The call.
+        output: Where the rotated queries go: no program writes an output row before all that read the query
+            row have done so, and no memory is needed.
+
+    Returns:
+        The call on rotated queries, with the length that the rotation adds taken out of the scores.
+    """
+    if batch.signs is None:
+        return batch
+    _rotate(output, batch.queries, batch, back=False)
+    norm = rotation.block_size(batch.cache.head_size)
+    return replace(batch, queries=output, score_scale=batch.score_scale / norm)
+
+
 def launch_segments(batch: Batch, scratch: Scratch, shape: tuning.Shape) -> None:
-    """Write the partial results of every segment.
+    """Write the partial results of every segment, from rotated queries.
 
     Raises:
         ValueError: The scratch has fewer rows than the batch has tokens, or other heads or head size.
@@ -128,10 +154,14 @@ def launch_segments(batch: Batch, scratch: Scratch, shape: tuning.Shape) -> None
 
 
 def launch_reduction(batch: Batch, output: torch.Tensor, scratch: Scratch, shape: tuning.Shape) -> None:
-    """Combine the partial results into the outputs."""
+    """Combine the partial results into the outputs, and rotate these back where the batch asks for it."""
     head_size = batch.cache.head_size
     head_padded = tuning.padded(head_size)
-    parts = head_padded // tuning.REDUCED_DIMS
+    if batch.signs is None:
+        dims, warps = tuning.REDUCED_DIMS, tuning.REDUCTION_WARPS
+    else:
+        dims, warps = head_padded, tuning.ROTATED_REDUCTION_WARPS
+    parts = head_padded // dims
     reduce_segments[(batch.max_query_len * parts, batch.queries.shape[1], batch.seq_lens.shape[0])](
         output,
         scratch.partials,
@@ -140,6 +170,7 @@ def launch_reduction(batch: Batch, output: torch.Tensor, scratch: Scratch, shape
         batch.seq_lens,
         batch.query_starts,
         batch.sinks,
+        batch.signs,
         scratch.segments,
         scratch.rows,
         *output.stride()[:2],
@@ -148,23 +179,33 @@ def launch_reduction(batch: Batch, output: torch.Tensor, scratch: Scratch, shape
         GROUP=batch.group,
         TILE=shape.tile,
         CHUNK=tuning.REDUCED_SEGMENTS,
-        DIMS=tuning.REDUCED_DIMS,
+        DIMS=dims,
+        num_warps=warps,
     )
 
 
-def run_write(key: torch.Tensor, value: torch.Tensor, slots: torch.Tensor, cache: CacheViews) -> None:
+def run_write(
+    key: torch.Tensor,
+    value: torch.Tensor,
+    slots: torch.Tensor,
+    cache: CacheViews,
+    signs: torch.Tensor | None = None,
+) -> None:
     """Quantize keys and values into the cache.
 
     Args:
-        key: Rotated keys, [tokens, KV heads, head size].
-        value: Rotated values, shaped as `key`.
+        key: [tokens, KV heads, head size].
+        value: Shaped as `key`.
         slots: Cache slot of each token, int64 [tokens]; a negative slot is skipped.
         cache: Views of the cache.
+        signs: Signs to rotate keys and values with, from `rotation.signs`; None where they are rotated
+            already.
     """
     write_cache[(key.shape[0], key.shape[1])](
         key,
         value,
         slots,
+        signs,
         cache.key_bytes,
         cache.key_scales,
         cache.value_bytes,
@@ -177,6 +218,25 @@ def run_write(key: torch.Tensor, value: torch.Tensor, slots: torch.Tensor, cache
         HALF_PADDED=tuning.padded(cache.head_size) // 2,
         BLOCK_SIZE=cache.block_size,
         num_warps=tuning.WRITE_WARPS,
+    )
+
+
+def _rotate(rotated: torch.Tensor, rows: torch.Tensor, batch: Batch, back: bool) -> None:
+    tokens, heads, head_size = rows.shape
+    rotate_rows[(tokens, -(-heads // tuning.ROTATED_ROWS))](
+        rotated,
+        rows,
+        batch.signs,
+        batch.query_starts,
+        batch.seq_lens.shape[0],
+        *rotated.stride()[:2],
+        *rows.stride()[:2],
+        HEADS=heads,
+        HEAD_SIZE=head_size,
+        HEAD_PADDED=tuning.padded(head_size),
+        BLOCK=rotation.block_size(head_size),
+        ROWS=tuning.ROTATED_ROWS,
+        BACK=back,
     )
 
 

@@ -13,9 +13,13 @@ def _at(place: str) -> Reference:
     return f"{_HERE}.{place}"
 
 
-def _kernel(name: str, built: tuple[builds.Build, ...], cap: int) -> Kernel:
+def _kernel(name: str, built: tuple[builds.Build, ...], cap: int, starved_warps: int | None = None) -> Kernel:
+    """Give a kernel its controls; one that needs few registers is starved with fewer warps as well."""
     kernel = Kernel(name=name, function=_at(f"{name}:{name}"), builds=built)
-    starved = replace(kernel, builds=tuple(_starved(build, cap) for build in built))
+    starved = replace(
+        kernel,
+        builds=tuple(replace(_starved(build, cap), warps=starved_warps or build.warps) for build in built),
+    )
     crowded = replace(kernel, builds=tuple(replace(build, warps=32, stages=12) for build in built))
     controls = (
         Control(
@@ -63,6 +67,33 @@ _ATTENTION = Operation(
     ),
 )
 
+_ROTATED_ATTENTION = Operation(
+    name="rotated_attention",
+    work_unit="KV token",
+    arms=(
+        Arm(
+            "3d",
+            launches=("rotate_rows", "attend_segments", "reduce_segments"),
+            covered_units=_at("gate:covered_3d"),
+        ),
+        Arm("2d", launches=("rotate_rows", "attend", "rotate_rows"), covered_units=_at("gate:covered_2d")),
+    ),
+    units=_at("gate:units"),
+    exposing=None,
+    random=_at("rotated_trials:RotatedAttention"),
+    cases=tuple(
+        {
+            "kv_heads": 4,
+            "captured": True,
+            "query_len": 2,
+            "sequences": 1,
+            "context": 97,
+            "head_size": head_size,
+        }
+        for head_size in (64, 80, 96, 128, 256)
+    ),
+)
+
 _CACHE_WRITE = Operation(
     name="cache_write",
     work_unit="row of one token and head",
@@ -70,7 +101,10 @@ _CACHE_WRITE = Operation(
     units=_at("write_trials:units"),
     exposing=None,
     random=_at("write_trials:RandomWrite"),
-    cases=({"blocks": 2, "head_size": 64}, {"blocks": 1, "head_size": 256}),
+    cases=tuple(
+        {"blocks": 1, "head_size": head_size, "rotated": rotated}
+        for head_size, rotated in ((64, False), (256, False), (80, True), (256, True))
+    ),
 )
 
 _DISPATCH = Gate(
@@ -120,6 +154,7 @@ FAMILY = Family(
         _kernel("attend", builds.attend_builds(), cap=32),
         _kernel("attend_segments", builds.segment_builds(), cap=32),
         _kernel("reduce_segments", builds.reduction_builds(), cap=16),
+        _kernel("rotate_rows", builds.rotation_builds(), cap=16, starved_warps=1),
         _kernel("write_cache", builds.write_builds(), cap=16),
     ),
     operations=(
@@ -147,8 +182,31 @@ FAMILY = Family(
             ),
         ),
         replace(
+            _ROTATED_ATTENTION,
+            controls=(
+                Control(
+                    "without-signs",
+                    "Queries and outputs are rotated without the signs that the cache was written with.",
+                    replace(_ROTATED_ATTENTION, random=_at("trial_mutants:AttentionWithoutSigns")),
+                    ("relative_error",),
+                ),
+            ),
+        ),
+        replace(
             _CACHE_WRITE,
             controls=(
+                Control(
+                    "one-level-off",
+                    "One element of the whole cache is one level off.",
+                    replace(_CACHE_WRITE, random=_at("trial_mutants:WriteOneLevelOff")),
+                    ("relative_error",),
+                ),
+                Control(
+                    "without-signs",
+                    "Keys and values are rotated without the signs.",
+                    replace(_CACHE_WRITE, random=_at("trial_mutants:WriteWithoutSigns")),
+                    ("relative_error",),
+                ),
                 Control(
                     "no-zero-point",
                     "The cache write forgets to hide the zero point in the scale.",

@@ -4,6 +4,7 @@ import triton
 import triton.language as tl
 
 from guardrail.kernels.int4_attention.attend_segments import segment_length
+from guardrail.kernels.int4_attention.hadamard import hadamard
 from guardrail.kernels.int4_attention.tile import LOG2_E
 
 
@@ -16,6 +17,7 @@ def reduce_segments(
     seq_lens_ptr,
     query_starts_ptr,
     sinks_ptr,
+    signs_ptr,
     segments,
     scratch_rows,
     output_stride_token,
@@ -41,13 +43,15 @@ def reduce_segments(
         seq_lens_ptr: Keys of each sequence, int32 [sequences].
         query_starts_ptr: First token of each sequence and the end, int32 [sequences + 1].
         sinks_ptr: As in `attend`.
+        signs_ptr: Signs of the rotation that outputs are to be rotated back by, fp32 [largest power of two
+            that divides HEAD_SIZE]; None to leave them rotated.
         segments: As in `attend_segments`.
         scratch_rows: As in `attend_segments`.
         HEAD_PADDED: HEAD_SIZE padded to a power of two.
         GROUP: Query heads that share one KV head.
         TILE: As in `attend_segments`.
         CHUNK: Segments of one step.
-        DIMS: Dimensions of one program.
+        DIMS: Dimensions of one program; all of them where outputs are rotated back.
     """
     parts: tl.constexpr = HEAD_PADDED // DIMS
     token = tl.program_id(0) // parts
@@ -88,5 +92,9 @@ def reduce_segments(
         weighted += tl.sum(weight[:, None] * partial, 0)
 
     output = weighted / tl.where(exp_sum > 0.0, exp_sum, 1.0)
+    if signs_ptr is not None:
+        BLOCK: tl.constexpr = HEAD_SIZE & -HEAD_SIZE
+        rotated = tl.reshape(hadamard(tl.reshape(output, [1, DIMS]), BLOCK), [DIMS])
+        output = rotated * tl.load(signs_ptr + dim % BLOCK) * (1.0 / BLOCK)
     output_at = output_ptr + row * output_stride_token + head * output_stride_head + dim
     tl.store(output_at, output.to(output_ptr.dtype.element_ty), mask=dim < HEAD_SIZE)

@@ -20,7 +20,9 @@ def quantize(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     lowest, highest = rows.amin(-1), rows.amax(-1)
     scale = ((highest - lowest) / 15).clamp(min=1e-6)
     zero_point = _round_half_away(-lowest / scale).clamp(0, 15)
-    levels = _round_half_away(rows / scale[..., None] + zero_point[..., None]).clamp(0, 15).to(torch.uint8)
+    levels = (
+        _round_half_away(rows * (1 / scale)[..., None] + zero_point[..., None]).clamp(0, 15).to(torch.uint8)
+    )
     pairs = levels.unflatten(-1, (-1, 2))
     hidden = (scale.view(torch.int32) >> 4 << 4) + zero_point.int()
     return pairs[..., 0] + 16 * pairs[..., 1], hidden.view(torch.float32)
@@ -41,6 +43,22 @@ def dequantize(packed: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
     zero_point = bits.remainder(16)
     scale = (bits - zero_point).view(torch.float32)
     return (levels.double() - zero_point.double()[..., None]) * scale.double()[..., None]
+
+
+def round_trip(rows: torch.Tensor) -> torch.Tensor:
+    """Quantize rows and read them back, in float64 throughout.
+
+    Args:
+        rows: [..., head size].
+
+    Returns:
+        float64 [..., head size]; scales keep the 4 bits that the cache takes for the zero point.
+    """
+    rows = rows.double()
+    lowest, highest = rows.amin(-1, keepdim=True), rows.amax(-1, keepdim=True)
+    scale = ((highest - lowest) / 15).clamp(min=1e-6)
+    zero_point = _round_half_away(-lowest / scale).clamp(0, 15)
+    return (_round_half_away(rows / scale + zero_point).clamp(0, 15) - zero_point) * scale
 
 
 def write_cache(cache: torch.Tensor, key: torch.Tensor, value: torch.Tensor, slots: torch.Tensor) -> None:

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import torch
 
+from guardrail.families.interface import Case
 from guardrail.kernels.int4_attention import launch
+from guardrail.kernels.int4_attention.rotated_trials import RotatedAttention
 from guardrail.kernels.int4_attention.trials import TILE, AttentionTrial, ExposingAttention, RandomAttention
 from guardrail.kernels.int4_attention.write_trials import RandomWrite
 
@@ -102,12 +104,38 @@ class ExposingSilentFallback(SilentFallback, ExposingAttention):
     """The defect on exposing inputs."""
 
 
+class AttentionWithoutSigns(RotatedAttention):
+    """Queries and outputs are rotated without the signs that the cache was written with."""
+
+    def __init__(self, case: Case, seed: int, device: str) -> None:
+        super().__init__(case, seed, device)
+        self.batch = replace(self.batch, signs=torch.ones_like(self.batch.signs))
+
+
 class WriteWithoutZeroPoint(RandomWrite):
     """The cache write forgets to hide the zero point in the scale."""
 
-    def launch(self, arm: str) -> None:
+    def write(self) -> None:
         """See the class."""
-        super().launch(arm)
+        super().write()
         half = self.cache.shape[3] // 2
         for low_byte in (half - 4, 2 * half - 4):
             self.cache[..., low_byte] &= 0xF0
+
+
+class WriteOneLevelOff(RandomWrite):
+    """One element of the whole cache is one level off."""
+
+    def write(self) -> None:
+        """See the class."""
+        super().write()
+        self.cache[0, 0, 0, 0] ^= 1
+
+
+class WriteWithoutSigns(RandomWrite):
+    """Keys and values are rotated without the signs."""
+
+    def __init__(self, case: Case, seed: int, device: str) -> None:
+        super().__init__(case, seed, device)
+        if self.signs is not None:
+            self.signs = torch.ones_like(self.signs)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from guardrail.families.interface import Case
-from guardrail.kernels.int4_attention import gate, launch, plan, reference
+from guardrail.kernels.int4_attention import gate, launch, plan, reference, tuning
 from guardrail.kernels.int4_attention.cache_layout import cache_views, make_cache
 
 KV_HEADS = 2
@@ -68,7 +68,7 @@ class AttentionTrial:
         self.shape = replace(self.batch.shape(), tile=TILE)
         partials = (KV_HEADS, plan.capacity(gate.engine_of(case)), GROUP, SEGMENTS)
         self.partial_results = launch.Scratch(
-            partials=torch.empty(*partials, head_size, device=device),
+            partials=torch.empty(*partials, tuning.padded(head_size), device=device),
             maxima=torch.empty(partials, device=device),
             exp_sums=torch.empty(partials, device=device),
         )

@@ -6,7 +6,11 @@ WRITE_WARPS = 1
 REDUCED_SEGMENTS = 32
 """Segments that the reduction reads in one step."""
 REDUCED_DIMS = 64
-"""Dimensions that one program of the reduction computes."""
+"""Dimensions that one program of the reduction computes, unless it rotates them back: then all of them."""
+REDUCTION_WARPS = 4
+ROTATED_REDUCTION_WARPS = 8
+ROTATED_ROWS = 4
+"""Heads that one program of the rotation takes."""
 
 PROGRAMS_PER_PROCESSOR = 2
 """Programs of 64 rows that fit a multiprocessor's registers."""

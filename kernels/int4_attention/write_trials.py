@@ -5,13 +5,15 @@ from collections.abc import Sequence
 import torch
 
 from guardrail.families.interface import Case
-from guardrail.kernels.int4_attention import launch, reference
+from guardrail.kernels.int4_attention import launch, reference, rotation
 from guardrail.kernels.int4_attention.cache_layout import cache_views, make_cache
 
 KV_HEADS = 2
 BLOCK_SIZE = 16
 SKIPPED = 3
 """Tokens without a slot, beside those that fill the cache."""
+_FARTHEST_FROM_LEVEL = 0.2
+"""Steps between an element and the level that it is drawn for, and as many for the zero point."""
 
 
 def units(case: Case) -> int:
@@ -22,40 +24,67 @@ def units(case: Case) -> int:
 class RandomWrite:
     """Fill every slot of a small cache in random order; some rows do not span zero, some are constant.
 
+    A GPU's writer and torch round differently, so that their bytes may differ where an element lies half
+    way between two levels. Rows are drawn away from there, and compared as the numbers that their bytes
+    stand for.
+
     Args:
-        case: Axes ``blocks`` and ``head_size``.
+        case: Axes ``blocks``, ``head_size`` and ``rotated`` where the kernel is to rotate the rows.
         seed: Seed of the inputs.
         device: Where to compute.
     """
-
-    scratch: Sequence[torch.Tensor] = ()
 
     def __init__(self, case: Case, seed: int, device: str) -> None:
         blocks, head_size = int(case["blocks"]), int(case["head_size"])
         generator = torch.Generator().manual_seed(seed)
         slots = torch.randperm(blocks * BLOCK_SIZE, generator=generator)
         shape = (slots.numel() + SKIPPED, KV_HEADS, head_size)
-        offset = torch.tensor([0.0, 0.0, 6.0, -6.0]).repeat(shape[0])[: shape[0], None, None]
-        key = torch.randn(shape, generator=generator) + offset
-        value = torch.randn(shape, generator=generator) - offset
+        key, value = (_rows_between_ties(shape, generator) for _ in "kv")
         key[0], value[1] = 0.0, 2.5
-        self.key, self.value = key.half().to(device), value.half().to(device)
+        if case.get("rotated", False):
+            self.signs = rotation.signs(head_size, device)
+            self.key, self.value = (rotation.rotate_back(rows).float().to(device) for rows in (key, value))
+        else:
+            self.signs = None
+            self.key, self.value = key.half().to(device), value.half().to(device)
         self.slots = torch.cat([torch.full([SKIPPED], -1), slots]).roll(shape[0] // 2).to(device)
         self.cache = make_cache(blocks, KV_HEADS, BLOCK_SIZE, head_size, device)
-        self.outputs = (self.cache,)
+        self.scratch: Sequence[torch.Tensor] = (self.cache,)
+        read_back = (2, blocks, KV_HEADS, BLOCK_SIZE, head_size)
+        self.outputs = (torch.empty(read_back, dtype=torch.float64, device=device),)
+
+    def write(self) -> None:
+        """Run the kernel."""
+        launch.run_write(self.key, self.value, self.slots, cache_views(self.cache), self.signs)
 
     def launch(self, arm: str) -> None:
-        """Run the only arm."""
+        """Run the only arm, and read the rows back."""
         if arm != "write":
             raise ValueError(f"arm {arm!r}: expected write")
-        launch.run_write(self.key, self.value, self.slots, cache_views(self.cache))
+        self.write()
+        views = cache_views(self.cache)
+        self.outputs[0][0] = reference.dequantize(views.key_bytes, views.key_scales)
+        self.outputs[0][1] = reference.dequantize(views.value_bytes, views.value_scales)
 
     def reference(self) -> Sequence[torch.Tensor]:
-        """Quantize the same rows in torch, byte for byte.
-
-        On the CPU, whose divisions round correctly: torch's CUDA division by a number multiplies by its
-        reciprocal.
-        """
-        expected = torch.zeros_like(self.cache, device="cpu")
-        reference.write_cache(expected, self.key.cpu(), self.value.cpu(), self.slots.cpu())
+        """Quantize the same rows and read them back, in float64."""
+        kept = self.slots >= 0
+        block, offset = self.slots[kept] // BLOCK_SIZE, self.slots[kept] % BLOCK_SIZE
+        expected = torch.full_like(self.outputs[0], torch.nan)
+        for index, rows in enumerate((self.key[kept], self.value[kept])):
+            rotated = rows if self.signs is None else rotation.rotate(rows)
+            expected[index, block, :, offset] = reference.round_trip(rotated)
         return (expected,)
+
+
+def _rows_between_ties(shape: tuple[int, int, int], generator: torch.Generator) -> torch.Tensor:
+    """Draw rows of levels from 0 to 15 around zero points from -4 to 19, and move all a little."""
+
+    def moved(*shape: int) -> torch.Tensor:
+        return (torch.rand(shape, generator=generator, dtype=torch.float64) * 2 - 1) * _FARTHEST_FROM_LEVEL
+
+    zero_point = torch.randint(-4, 20, (*shape[:2], 1), generator=generator) + moved(*shape[:2], 1)
+    levels = torch.randint(0, 16, shape, generator=generator)
+    levels[..., 0], levels[..., -1] = 0, 15
+    scale = torch.rand((*shape[:2], 1), generator=generator, dtype=torch.float64) * 0.1 + 0.05
+    return ((levels + moved(*shape)).clamp(0, 15) - zero_point) * scale

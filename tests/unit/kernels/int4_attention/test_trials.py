@@ -89,12 +89,27 @@ def test_a_skipped_segment_shows_in_random_outputs() -> None:
     assert relative_error(trial_mutants.RandomSkippedSegment, 0) > 0.1
 
 
-def test_a_cache_write_is_exact_and_one_without_zero_points_is_not() -> None:
-    differing = []
-    for kind in (write_trials.RandomWrite, trial_mutants.WriteWithoutZeroPoint):
-        trial = kind({"blocks": 1, "head_size": 64}, 3, DEVICE)
-        poison(trial)
-        trial.launch("write")
-        differing.append(int((trial.outputs[0].cpu() != trial.reference()[0]).sum()))
-    assert differing[0] == 0
-    assert 16 <= differing[1] <= 64
+def written_error(kind: type[write_trials.RandomWrite], rotated: bool) -> float:
+    trial = kind({"blocks": 1, "head_size": 64, "rotated": rotated}, 3, DEVICE)
+    poison(trial)
+    trial.launch("write")
+    (expected,) = trial.reference()
+    return float((trial.outputs[0] - expected).norm() / expected.norm())
+
+
+@pytest.mark.parametrize("rotated", [False, True])
+def test_a_cache_write_is_exact_but_for_the_bits_of_the_zero_point(rotated: bool) -> None:
+    assert 1e-7 < written_error(write_trials.RandomWrite, rotated) < 15 * 2**-23
+
+
+@pytest.mark.parametrize("rotated", [False, True])
+def test_one_level_of_one_element_shows_in_a_cache_write(rotated: bool) -> None:
+    assert 1e-3 < written_error(trial_mutants.WriteOneLevelOff, rotated) < 3e-3
+
+
+def test_a_forgotten_zero_point_shows_in_a_cache_write() -> None:
+    assert written_error(trial_mutants.WriteWithoutZeroPoint, False) > 0.5
+
+
+def test_forgotten_signs_show_in_a_cache_write() -> None:
+    assert written_error(trial_mutants.WriteWithoutSigns, True) > 0.5
