@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from guardrail.adapters.launches import recorded
-from guardrail.kernels.int4_attention import launch
 from helpers.int4_batches import BLOCK_SIZE, DEVICE, DRAFTER, LAUNCHES, TARGET, Heads, RandomBatch
 from helpers.int4_engine import Engine
 
@@ -24,7 +23,7 @@ REPLAYS = [
 ]
 
 
-def captured(run: Callable[[], None]) -> Callable[[], None]:
+def captured(run: Callable[[], object]) -> Callable[[], None]:
     """Capture what `run` launches, after a first run that compiles it."""
     run()
     torch.cuda.synchronize()
@@ -39,12 +38,12 @@ def test_a_replay_follows_lengths_starts_and_tables_and_keeps_its_segments(heads
     blocks = LONGEST // BLOCK_SIZE
     engine = Engine(heads)
     first = RandomBatch(heads, [8, 8], [LONGEST, LONGEST], seed, padding=8, table_blocks=blocks)
-    segments = engine.segments(first, LONGEST)
+    segments = engine.attention.segments(first.batch, LONGEST)
     assert segments > 2
     tile = first.batch.shape().tile
-    scratch = engine.view(first, segments)
+    scratch = engine.attention.view(first.batch.queries.shape[0], segments)
     with recorded() as launched:
-        replay = captured(lambda: launch.run_3d(first.batch, first.output, scratch))
+        replay = captured(lambda: engine.attention.run(first.batch, first.output, LONGEST))
     assert launched == LAUNCHES["3d"] * 2
 
     for number, (query_lens, seq_lens) in enumerate(REPLAYS):

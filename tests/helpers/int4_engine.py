@@ -1,12 +1,14 @@
 """One engine's int4 attention: the planned pool, the dispatch rule, the breach record and the launcher."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
-from guardrail.kernels.int4_attention import launch, plan, scratch_tensors, tuning
+from guardrail.kernels.int4_attention import plan, scratch_tensors, tuning
+from guardrail.kernels.int4_attention.attention import Attention
 from guardrail.kernels.int4_attention.breaches import BreachState
-from guardrail.kernels.int4_attention.dispatch import Call, Decision, decide
+from guardrail.kernels.int4_attention.census import Census
+from guardrail.kernels.int4_attention.dispatch import Decision
 from guardrail.kernels.int4_attention.scratch import ScratchPool, ScratchSet
 from guardrail.kernels.int4_attention.scratch_plan import guardrail_layout, layer_of
 from helpers.int4_batches import DEVICE, TARGET, Heads, RandomBatch
@@ -40,28 +42,13 @@ class Engine:
         loaded = pool.load(planned, DEVICE)
         self.held: ScratchSet[scratch_tensors.ScratchTensors] = pool.adopt(planned, DEVICE, self)
         assert self.held is loaded
+        self.attention = Attention(self.options, self.layer, self.held, Census(self.breaches))
 
     @property
     def scratch(self) -> tuple[torch.Tensor, ...]:
         """List every tensor of the scratch, whole."""
         buffers = self.held.buffers
         return (buffers.partials, buffers.maxima, buffers.exp_sums)
-
-    def segments(self, case: RandomBatch, longest: int) -> int:
-        """Choose the segments of a batch."""
-        rows = case.batch.queries.shape[0]
-        wanted = plan.segments(self.layer, len(case.seq_lens), case.batch.max_query_len, rows, longest)
-        return min(wanted, self.held.plan.most_segments(rows))
-
-    def view(self, case: RandomBatch, segments: int) -> launch.Scratch:
-        """Divide the scratch for a batch."""
-        return self.held.buffers.view(
-            self.heads.kv_heads,
-            self.heads.group,
-            tuning.padded(self.heads.head_size),
-            case.batch.queries.shape[0],
-            segments,
-        )
 
     def attend(
         self, case: RandomBatch, multi_query: bool = True, batch_invariant: bool = False
@@ -71,25 +58,8 @@ class Engine:
         Returns:
             The decision, and the segments of the 3D arm.
         """
-        rows, tokens = self.held.plan.rows, case.batch.queries.shape[0]
-        segments = self.segments(case, max(case.seq_lens)) if tokens <= rows else 1
-        call = Call(
-            max_query_len=case.batch.max_query_len,
-            sequences=len(case.seq_lens),
-            tokens=tokens,
-            seq_threshold=plan.effective_threshold(self.options),
-            segments=segments,
-            scratch_rows=(rows, rows, rows),
-            declared_capacity=plan.capacity(self.options),
-            multi_query=multi_query,
-            batch_invariant=batch_invariant,
-        )
-        decision = decide(call)
-        self.breaches.observe(call)
         for tensor in (*self.scratch, case.output):
             tensor.fill_(torch.nan)
-        if decision.arm == "2d":
-            launch.run_2d(case.batch, case.output)
-            return decision, None
-        launch.run_3d(case.batch, case.output, self.view(case, segments))
-        return decision, segments
+        attention = replace(self.attention, multi_query=multi_query, batch_invariant=batch_invariant)
+        outcome = attention.run(case.batch, case.output, max(case.seq_lens))
+        return outcome.decision, outcome.segments
