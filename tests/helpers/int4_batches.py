@@ -122,7 +122,7 @@ class RandomBatch:
     def expected(self) -> torch.Tensor:
         """Compute the outputs in float64 from the cached bytes."""
         batch = self.batch
-        return reference.attention(
+        outputs: torch.Tensor = reference.attention(
             batch.queries,
             batch.cache,
             batch.block_table,
@@ -133,6 +133,7 @@ class RandomBatch:
             batch.softcap,
             batch.sinks,
         )
+        return outputs
 
     def rounded(self) -> torch.Tensor:
         """Compute the outputs in float64, with weights times value scales, and outputs, rounded to fp16."""
@@ -185,7 +186,8 @@ class RandomBatch:
             total = total + (batch.sinks.double().view(self.heads.kv_heads, -1, 1, 1) - top).exp()
         scaled = (weight * value_scale.squeeze(-1).T[:, None, None]).half().double()
         attended = torch.einsum("hgqk,khd->hgqd", scaled, value) / total.where(total > 0, 1.0)
-        return attended.permute(2, 0, 1, 3).flatten(1, 2)
+        outputs: torch.Tensor = attended.permute(2, 0, 1, 3).flatten(1, 2)
+        return outputs
 
 
 def _levels(row: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

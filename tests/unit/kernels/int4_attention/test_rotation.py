@@ -57,6 +57,15 @@ def run(batch: launch.Batch, arm: str) -> torch.Tensor:
     return output.double().cpu()
 
 
+def exact(batch: launch.Batch) -> torch.Tensor:
+    """Rotate, attend over the cached bytes and rotate back in float64."""
+    scale = batch.score_scale / rotation.block_size(batch.cache.head_size)
+    attended = reference.attention(
+        rotation.rotate(batch.queries), batch.cache, batch.block_table, [TOKENS], [KEYS], scale
+    )
+    return rotation.rotate_back(attended).cpu()
+
+
 def relative_error(actual: torch.Tensor, expected: torch.Tensor) -> float:
     return float((actual - expected).norm() / expected.norm())
 
@@ -103,11 +112,7 @@ def test_forgotten_signs_show(arm: str) -> None:
 @ARMS
 def test_queries_and_outputs_are_rotated_as_in_float64(head_size: int, arm: str) -> None:
     batch, _ = make_batch(head_size)
-    scale = batch.score_scale / rotation.block_size(head_size)
-    attended = reference.attention(
-        rotation.rotate(batch.queries), batch.cache, batch.block_table, [TOKENS], [KEYS], scale
-    )
-    assert relative_error(run(batch, arm), rotation.rotate_back(attended).cpu()) < 1e-3
+    assert relative_error(run(batch, arm), exact(batch)) < 1e-3
 
 
 @ARMS
@@ -148,5 +153,8 @@ def test_outputs_are_those_of_vllm(monkeypatch: pytest.MonkeyPatch, head_size: i
         v_scale_cache=batch.cache.value_scales.transpose(1, 2),
         **dict.fromkeys(absent),
     )
+    # On a GPU their products are TF32; how far they are from float64 is how far ours may be from them.
+    theirs_from_exact = relative_error(theirs.double().cpu(), exact(batch))
+    assert theirs_from_exact < 2e-2
     for arm in ("2d", "3d"):
-        assert relative_error(run(batch, arm), theirs.double().cpu()) < 2e-3
+        assert relative_error(run(batch, arm), theirs.double().cpu()) < theirs_from_exact + 1e-3
