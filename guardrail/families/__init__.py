@@ -22,6 +22,7 @@ from guardrail.families.interface import (
     Trial,
 )
 from guardrail.families.models import ModelProfile, Tensor
+from guardrail.families.switches import read_switch
 
 __all__ = [
     "Allocation",
@@ -50,4 +51,5 @@ __all__ = [
     "Trial",
     "dump_census",
     "load_census",
+    "read_switch",
 ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from guardrail.families.engine import Allocation, EngineOptions, EngineStart
 from guardrail.families.models import ModelProfile
+from guardrail.families.switches import read_switch
 from guardrail.kernels.int4_attention import dispatch, gate, knobs, plan
 from guardrail.kernels.int4_attention.breaches import BreachState
 from guardrail.kernels.int4_attention.census import Census
@@ -185,5 +186,5 @@ def _call(engine: plan.Engine, sequences: int, query_len: int, tokens: int, rows
         scratch_rows=(rows, rows, rows),
         declared_capacity=rows,
         query_len_cap=engine.max_query_len,
-        multi_query=knobs.switch(knobs.MULTI_QUERY, default=True),
+        multi_query=read_switch(knobs.MULTI_QUERY, default=True),
     )

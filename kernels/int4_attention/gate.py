@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from guardrail.families.interface import Case, Choice
 from guardrail.families.models import ModelProfile
+from guardrail.families.switches import read_switch
 from guardrail.kernels.int4_attention import dispatch, knobs, plan
 
 CAPTURE_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 576)
@@ -96,7 +97,7 @@ def call_of(case: Case) -> dispatch.Call:
         scratch_rows=(rows, rows, rows),
         declared_capacity=rows,
         query_len_cap=engine.max_query_len,
-        multi_query=knobs.switch(knobs.MULTI_QUERY, default=True),
+        multi_query=read_switch(knobs.MULTI_QUERY, default=True),
     )
 
 

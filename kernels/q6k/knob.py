@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-PIPELINED = "GUARDRAIL_Q6K_PIPELINED"
+from guardrail.families.switches import read_switch
 
-_SPELLINGS = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
+PIPELINED = "GUARDRAIL_Q6K_PIPELINED"
 
 
 def pipelined_allowed(environment: Mapping[str, str]) -> bool:
@@ -14,11 +14,6 @@ def pipelined_allowed(environment: Mapping[str, str]) -> bool:
         environment: Environment variables, such as ``os.environ``.
 
     Raises:
-        ValueError: The variable is set to something else than one of its spellings.
+        ValueError: The variable is set to something else than an "on" or "off" word.
     """
-    text = environment.get(PIPELINED)
-    if text is None:
-        return True
-    if text not in _SPELLINGS:
-        raise ValueError(f"{PIPELINED} is {text!r}; set it to one of {', '.join(_SPELLINGS)}, or unset it")
-    return _SPELLINGS[text]
+    return read_switch(PIPELINED, default=True, environment=environment)

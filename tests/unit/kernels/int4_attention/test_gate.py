@@ -54,19 +54,6 @@ def test_the_flag_turns_multi_query_batches_away(monkeypatch: pytest.MonkeyPatch
     assert gate.pick(case_of(1, 1)) == Choice("3d")
 
 
-@pytest.mark.parametrize(
-    ("word", "value"), [("1", True), ("TRUE", True), ("on", True), ("0", False), ("Off", False)]
-)
-def test_switches_read_the_usual_words(word: str, value: bool) -> None:
-    assert knobs.switch("X", default=not value, environment={"X": word}) is value
-
-
-def test_switches_refuse_other_words_by_name() -> None:
-    assert knobs.switch("X", default=True, environment={}) is True
-    with pytest.raises(ValueError, match="X='yes': expected true, 1 or on, or false, 0 or off"):
-        knobs.switch("X", default=False, environment={"X": "yes"})
-
-
 def test_models_bring_their_own_kv_heads() -> None:
     model = ModelProfile("m", 64, 5120, query_heads=32, kv_heads=8, head_size=128, vocabulary=1000)
     cases = list(gate.model_cases(model))
