@@ -18,5 +18,5 @@ def test_a_variable_that_is_not_set_has_its_default(default):
 
 @pytest.mark.parametrize("word", ["", "yes", "True", "2", " 1", "disabled"])
 def test_any_other_word_is_refused_by_name(word):
-    with pytest.raises(ValueError, match="^X is .*; set it to one of true, 1, on, false, 0, off, or"):
+    with pytest.raises(ValueError, match=r"^X is .*; set it to one of true, 1, on, false, 0, off, or"):
         read_switch("X", default=True, environment={"X": word})
