@@ -1,4 +1,4 @@
-"""What a guard names must exist: metrics, profiles, architectures."""
+"""What a guard names must exist, and what its bounds are keyed by must be measured."""
 
 from collections.abc import Iterator
 
@@ -31,6 +31,7 @@ def check_names(
     """
     at = ("guards", index)
     yield from _check_require(document, (*at, "require"), entry.get("require"), probe, kind, profiles)
+    yield from _check_keys(document, (*at, "require"), entry, profiles)
     for key, what, known in (
         ("models", "model profile", profiles.models),
         ("devices", "device profile", profiles.devices),
@@ -43,6 +44,27 @@ def check_names(
             if isinstance(name, str) and name not in known:
                 message = f"{key}: no {what} is named {shortened(name)}{did_you_mean(name, known)}"
                 yield document.fault(message, *at, key, position)
+
+
+def _check_keys(
+    document: Document, at: tuple[Step, ...], entry: Entry, profiles: Profiles
+) -> Iterator[Fault]:
+    """Find bounds for an architecture or model that the guard does not measure: they would never apply."""
+    require = entry.get("require")
+    for key, known in (("archs", profiles.architectures), ("models", profiles.models)):
+        measured = entry.get(key)
+        if not isinstance(measured, list) or not isinstance(require, dict):
+            continue
+        if not measured or not all(isinstance(name, str) and name in known for name in measured):
+            continue  # a list with a fault of its own says nothing about the bounds
+        for metric, bound in require.items():
+            for side, limit in bound.items() if isinstance(bound, dict) else ():
+                for name in limit if isinstance(limit, dict) else ():
+                    if name in known and name not in measured:
+                        message = (
+                            f"{name} is not among the guard's {key}, so that its bound would never apply"
+                        )
+                        yield document.fault(message, *at, metric, side, name)
 
 
 def _check_require(

@@ -216,3 +216,10 @@ def test_any_edit_of_a_good_file_is_loaded_or_refused(load: Load, at: int, cut: 
         load(GOOD[:at] + put + GOOD[at + cut :])
     except ConfigurationError as error:
         assert error.faults
+
+
+def test_a_bound_for_what_the_guard_does_not_measure_is_refused(faults: Faults) -> None:
+    narrowed = GOOD.replace("archs: [sm_86, sm_90]", "archs: [sm_90]")
+    assert faults(narrowed) == [
+        (11, "sm_86 is not among the guard's archs, so that its bound would never apply")
+    ]
