@@ -153,7 +153,6 @@ def _read(guard: ResourcesGuard, label: Mapping[str, str], outcome: Outcome) -> 
     measured: list[Measurement] = []
     for row in rows:
         found = KernelResources(**row)
-        occupancy = found.occupancy
         where = label if "kernel" in label else {"kernel": found.name, **label}
         evidence = Finding(_sentence(found))
         for metric, unit, value in (
@@ -162,7 +161,7 @@ def _read(guard: ResourcesGuard, label: Mapping[str, str], outcome: Outcome) -> 
             ("stack_bytes", "bytes", found.stack_bytes),
             ("shared_bytes", "bytes", found.shared_bytes),
             ("blocks_per_sm", "blocks", found.blocks_per_sm),
-            ("occupancy", "ratio", occupancy.theoretical if occupancy else None),
+            ("occupancy", "ratio", found.theoretical_occupancy),
         ):
             change = _toolchain_change(guard.anchored_with, found.toolchain)
             measured.append(Measurement(metric, unit, value, where, findings=(evidence,), changed=change))

@@ -51,6 +51,7 @@ class Attention:
             segments=segments,
             scratch_rows=(rows, rows, rows),
             declared_capacity=plan.capacity(self.options),
+            query_len_cap=self.options.max_query_len,
             multi_query=self.multi_query,
             batch_invariant=self.batch_invariant,
         )

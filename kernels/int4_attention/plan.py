@@ -8,7 +8,6 @@ from guardrail.kernels.int4_attention.dispatch import MAX_QUERY_LEN
 SEGMENTS = 16
 _PROGRAMS = 128
 """Programs that fill the device without splitting the keys: sequences x KV heads."""
-_FULL_GRAPH_MODES = frozenset({"FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE"})
 _FLOAT_BYTES = 4
 _LARGEST_SCRATCH = 16 * 512
 """Segments times token rows of the seed's layout at its sequence threshold: 451.50 MiB for the 24 heads of a
@@ -31,11 +30,6 @@ class Engine:
 def seq_threshold(kv_heads: int) -> int:
     """Count the sequences beyond which splitting the keys gains nothing: 128 // kv_heads."""
     return _PROGRAMS // kv_heads
-
-
-def attention_capture_sizes(graph_mode: str, capture_sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Name the sizes at which attention itself is captured: all in a FULL mode, none in another."""
-    return capture_sizes if graph_mode in _FULL_GRAPH_MODES else ()
 
 
 def effective_threshold(engine: Engine) -> int:

@@ -1,5 +1,7 @@
 """From a call to what runs: decided, divided, launched and counted."""
 
+from dataclasses import replace
+
 import torch
 
 from helpers.int4_batches import Heads, RandomBatch
@@ -31,3 +33,12 @@ def test_a_batch_that_the_scratch_cannot_hold_runs_in_one_pass_and_is_a_breach()
     assert all(torch.isnan(tensor).all() for tensor in engine.scratch)
     record = engine.attention.census.record()
     assert (record.breaches, record.degraded, [row.eligible for row in record.taken]) == (1, True, [True])
+
+
+def test_an_engine_s_own_limit_of_query_tokens_decides():
+    engine = Engine(SMALL)
+    engine.attention = replace(engine.attention, options=replace(engine.options, max_query_len=8))
+
+    decision, _ = engine.attend(RandomBatch(SMALL, [9], [9], seed=3))
+
+    assert (decision.arm, decision.reasons[0]) == ("2d", "max_query_len_policy>8")

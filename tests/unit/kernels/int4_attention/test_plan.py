@@ -26,20 +26,6 @@ def test_the_threshold_snaps_to_the_nearest_capture_size(sizes: tuple[int, ...],
 
 
 @pytest.mark.parametrize(
-    ("mode", "captured"),
-    [
-        ("FULL", True),
-        ("FULL_DECODE_ONLY", True),
-        ("FULL_AND_PIECEWISE", True),
-        ("PIECEWISE", False),
-        ("NONE", False),
-    ],
-)
-def test_attention_is_captured_in_full_modes_only(mode: str, captured: bool) -> None:
-    assert plan.attention_capture_sizes(mode, (1, 2)) == ((1, 2) if captured else ())
-
-
-@pytest.mark.parametrize(
     ("engine", "rows"),
     [
         (plan.Engine(2048, 1, 32), 16),
