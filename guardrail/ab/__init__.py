@@ -1,0 +1,1 @@
+"""Comparing two arms by a criterion that is written down before the first run."""

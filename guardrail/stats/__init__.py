@@ -1,0 +1,1 @@
+"""Statistics of noisy samples: intervals, paired comparisons, sequential looks. Plain Python."""
