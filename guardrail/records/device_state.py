@@ -30,3 +30,5 @@ class DeviceState:
     utilization_percent: int | None = None
     load_average: float | None = None
     """One-minute load average of the host."""
+    processors: int | None = None
+    """Processors of the host, which its load is measured against."""

@@ -37,7 +37,9 @@ class Launch:
     region: str = ""
     """Innermost named range around the launch; empty where there is none."""
     bytes: int | None = None
-    """Bytes moved by a copy or fill."""
+    """Bytes moved by a copy or fill, or by a kernel whose author declared them."""
+    calls: int = 1
+    """Calls that `duration_ns` and `bytes` are the sums of, for a profiler that adds up."""
     counters: Mapping[str, float] = field(default_factory=dict)
     """Hardware counters by ncu's names, in base units (bytes, nanoseconds, ratios as ncu states them)."""
 
@@ -53,5 +55,7 @@ class Trace:
     launches: tuple[Launch, ...]
     device: str | None = None
     """Name of the GPU, where the trace tells it."""
+    arch: str | None = None
+    """Its architecture, ``sm_90``, where the trace tells it."""
     notes: tuple[str, ...] = ()
     """What a reader must know about these figures: ``durations are totals of several calls``."""

@@ -52,3 +52,5 @@ class Unmeasured:
     where: Mapping[str, str] = field(default_factory=dict)
     skipped: bool = False
     """True where the part is for another machine; False where measuring it failed."""
+    undecided: bool = False
+    """True where it was measured, and nothing that was measured can be relied on."""

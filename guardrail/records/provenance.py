@@ -22,3 +22,7 @@ class Provenance:
     """Environment variables in force that can change a measurement (``TRITON_*`` and the like)."""
     device: str | None = None
     """Name and UUID of the GPU that kernels ran on; None where they were interpreted."""
+    device_settings: Mapping[str, str] = field(default_factory=dict)
+    """How that GPU was set up: power limit, top clocks, persistence, ECC; empty without one."""
+    caches: Mapping[str, str] = field(default_factory=dict)
+    """State of each compiler's cache as the run began: ``cold``, or its number of files and fingerprint."""

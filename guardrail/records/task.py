@@ -15,11 +15,13 @@ class Environment(StrEnum):
     """Triton as a compiler, never interpreting."""
     EXECUTE = "execute"
     """Kernels run: on the GPU where there is one, else in Triton's interpreter."""
+    COMMAND = "command"
+    """A user's own command runs in the user's own environment, and nothing else meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One call in a worker process, cacheable because it depends on nothing but what it names."""
+    """One call in a worker process, which depends on nothing but what it names."""
 
     function: str
     """``"module:function"``, called with `arguments`; returns plain JSON data."""
@@ -30,6 +32,8 @@ class Task:
     """Modules beyond the function's own whose sources decide the result."""
     timeout: float = 300.0
     """Seconds after which the worker is killed."""
+    reusable: bool = True
+    """False where a clock decides the outcome: it is measured anew in every run, never taken from a cache."""
 
 
 @dataclass(frozen=True, slots=True)
