@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from guardrail.families.interface import Arm, Control, Family, Gate, Kernel, Operation, Plan, Reference
-from guardrail.kernels.int4_attention import builds, knobs, pools
+from guardrail.kernels.int4_attention import builds, knobs, pools, timed
 
 _HERE = "guardrail.kernels.int4_attention"
 _HOPPER_CAP = 168
@@ -215,6 +215,7 @@ FAMILY = Family(
                 ),
             ),
         ),
+        *timed.OPERATIONS,
     ),
     gates=(
         replace(
