@@ -42,6 +42,9 @@ def check(
     self_test: Annotated[
         bool, typer.Option("--self-test", help="Run every guard's negative control.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail a guard that its anchor's bound no longer guards.")
+    ] = False,
 ) -> None:
     """Measure what the guards guard, and fail if a bound does not hold.
 
@@ -63,7 +66,9 @@ def check(
         raise UsageError(f"--from measures nothing, so it does not go with {given}")
     outputs = Outputs.parse(formats or ["terminal"], output or [])
     debug = bool(context.find_root().params["debug"])
-    selection = app.Selection(guards, tuple(only or ()), profile, tuple(require_profile or ()), fresh, debug)
+    selection = app.Selection(
+        guards, tuple(only or ()), profile, tuple(require_profile or ()), fresh, debug, strict
+    )
     with progress() as listener:
         report = _run(selection, saved, self_test, listener)
     outputs.write(report)

@@ -1,1 +1,1 @@
-"""Moving anchors: what is refused, what is measured again, and which lines change."""
+"""Whether an anchor may be moved, and to what; nothing here measures or writes."""

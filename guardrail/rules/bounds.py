@@ -1,11 +1,14 @@
 """Judging measurements by the bounds of a guard."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from guardrail.records.measurement import Measurement, Unmeasured
 from guardrail.records.verdict import Status, Verdict
-from guardrail.spec.guards import Bound, Limit, LoadedGuard, Number
+from guardrail.rules.noise import slack_below_spread
+from guardrail.spec.fields import Number
+from guardrail.spec.guards import Bound, LoadedGuard
+from guardrail.spec.limits import EffectiveLimit, limits_at
 
 
 def judge(loaded: LoadedGuard, measured: Sequence[Measurement | Unmeasured]) -> list[Verdict]:
@@ -38,16 +41,23 @@ def judge(loaded: LoadedGuard, measured: Sequence[Measurement | Unmeasured]) -> 
 
 def _report(missing: Sequence[Unmeasured], line: int) -> list[Verdict]:
     """Say each reason once, with all the places that it concerns: a missing tool is missing everywhere."""
-    places: dict[tuple[bool, str], list[Mapping[str, str]]] = {}
+    places: dict[tuple[Status, str, str], list[Mapping[str, str]]] = {}
     for item in missing:
-        places.setdefault((item.skipped, item.reason), []).append(item.where)
+        places.setdefault((*_standing(item), item.reason), []).append(item.where)
     verdicts = []
-    for (skipped, reason), where in places.items():
-        status, code = (Status.SKIPPED, "not-for-this-machine") if skipped else (Status.ERROR, "not-measured")
+    for (status, code, reason), where in places.items():
         evidence = tuple(", ".join(place.values()) for place in where) if len(where) > 1 else ()
         only = where[0] if len(where) == 1 else {}
         verdicts.append(Verdict(status, code, reason, where=only, evidence=evidence, line=line))
     return verdicts
+
+
+def _standing(item: Unmeasured) -> tuple[Status, str]:
+    if item.skipped:
+        return Status.SKIPPED, "not-for-this-machine"
+    if item.undecided:
+        return Status.UNDECIDED, "nothing-usable"
+    return Status.ERROR, "not-measured"
 
 
 def _judge_one(measurement: Measurement, bound: Bound, line: int) -> Verdict:
@@ -70,8 +80,10 @@ def _judge_one(measurement: Measurement, bound: Bound, line: int) -> Verdict:
 def _decide(measurement: Measurement, bound: Bound) -> tuple[Status, str, str, str, Number | None]:
     """Decide one measurement: status, code, sentence, the bound in words, and the excess."""
     name = _name(measurement)
-    limits = list(_limits(bound, measurement))
-    text = " and ".join(words for _, _, words in limits)
+    limits = limits_at(bound, measurement.where)
+    text = " and ".join(map(in_words, limits))
+    if bound.slack is not None and not limits:
+        return Status.ERROR, "not-anchored", f"{name} is not anchored{_elsewhere(bound)}", text, None
     if len(limits) < sum(limit is not None for limit in (bound.equals, bound.floor, bound.ceiling)):
         keys = ", ".join(sorted(bound.keys()))
         return Status.ERROR, "no-bound", f"{name} has no bound: the bound is keyed by {keys}", text, None
@@ -86,50 +98,47 @@ def _decide(measurement: Measurement, bound: Bound) -> tuple[Status, str, str, s
         return Status.ERROR, "not-a-number", sentence, text, None
     shown = f"{_number(value)} {measurement.unit}"
     undecided = False
-    for kind, limit, words in limits:
-        beyond = _beyond(kind, limit, low, high)
+    for limit in limits:
+        beyond = _beyond(limit, low, high)
         if beyond:
-            sentence = f"{_changed(measurement)}{name} is {shown}, must be {words}"
-            return (
-                Status.FAIL,
-                f"not-{kind}" if kind == "equals" else f"beyond-{kind}",
-                sentence,
-                text,
-                beyond,
-            )
-        undecided = undecided or not _clear(kind, limit, low, high)
+            code = f"not-{limit.kind}" if limit.kind == "equals" else f"beyond-{limit.kind}"
+            sentence = f"{_changed(measurement)}{name} is {shown}, must be {in_words(limit)}"
+            return Status.FAIL, code, sentence, text, beyond
+        undecided = undecided or not _clear(limit, low, high)
+    if reason := slack_below_spread(bound, measurement):
+        return Status.ERROR, "slack-below-spread", f"{name}: {reason}", text, None
     if undecided:
         sentence = f"{name} is {shown}, within noise ({_number(low)} to {_number(high)}) of the bound {text}"
         return Status.UNDECIDED, "within-noise", sentence, text, None
     return Status.PASS, "holds", f"{name} is {shown}, {text}", text, None
 
 
-def _limits(bound: Bound, measurement: Measurement) -> Iterator[tuple[str, Number, str]]:
-    """List the limits that apply to a measurement, each with its words."""
-    stated: Iterable[tuple[str, Limit | None, str]] = (
-        ("equals", bound.equals, "exactly"),
-        ("floor", bound.floor, "at least"),
-        ("ceiling", bound.ceiling, "at most"),
-    )
-    for kind, limit, words in stated:
-        if isinstance(limit, dict):
-            limit = next((limit[value] for value in measurement.where.values() if value in limit), None)
-        if limit is not None:
-            yield kind, limit, f"{words} {_number(limit)}"
+def in_words(limit: EffectiveLimit) -> str:
+    """Write a limit as a report shows it: ``at least 686 (anchor 700)``."""
+    words = {"equals": "exactly", "floor": "at least", "ceiling": "at most"}[limit.kind]
+    origin = f" (anchor {_number(limit.anchor.value)})" if limit.anchor else ""
+    return f"{words} {_number(limit.value)}{origin}"
 
 
-def _beyond(kind: str, limit: Number, low: float, high: float) -> Number:
+def _elsewhere(bound: Bound) -> str:
+    """Say how a bound gets an anchor, and which others it has."""
+    keys = ", ".join(sorted(bound.keys()))
+    others = f" here, only for {keys}" if keys else ""
+    return f"{others}, so no bound is derived; measure one with 'guardrail reanchor'"
+
+
+def _beyond(limit: EffectiveLimit, low: float, high: float) -> Number:
     """Tell how far a whole interval lies beyond a limit; 0 where it does not."""
-    if kind != "ceiling" and high < limit:
-        return limit - high
-    if kind != "floor" and low > limit:
-        return low - limit
+    if limit.kind != "ceiling" and high < limit.value:
+        return limit.value - high
+    if limit.kind != "floor" and low > limit.value:
+        return low - limit.value
     return 0
 
 
-def _clear(kind: str, limit: Number, low: float, high: float) -> bool:
+def _clear(limit: EffectiveLimit, low: float, high: float) -> bool:
     """Tell whether a whole interval lies on the good side of a limit."""
-    return not _beyond(kind, limit, low, low) and not _beyond(kind, limit, high, high)
+    return not _beyond(limit, low, low) and not _beyond(limit, high, high)
 
 
 def _finite(number: Number) -> bool:

@@ -1,7 +1,8 @@
 """What a guard names must exist, and what its bounds are keyed by must be measured."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from guardrail.spec.anchors import is_single
 from guardrail.spec.faults import Fault
 from guardrail.spec.guards import GuardKind
 from guardrail.spec.profiles import Profiles
@@ -30,7 +31,8 @@ def check_names(
         One fault for each such name.
     """
     at = ("guards", index)
-    yield from _check_require(document, (*at, "require"), entry.get("require"), probe, kind, profiles)
+    known = _metrics_of(entry, kind)
+    yield from _check_require(document, (*at, "require"), entry.get("require"), probe, known, profiles)
     yield from _check_keys(document, (*at, "require"), entry, profiles)
     for key, what, known in (
         ("models", "model profile", profiles.models),
@@ -44,6 +46,17 @@ def check_names(
             if isinstance(name, str) and name not in known:
                 message = f"{key}: no {what} is named {shortened(name)}{did_you_mean(name, known)}"
                 yield document.fault(message, *at, key, position)
+    workload = entry.get("workload")
+    model = workload.get("model") if isinstance(workload, dict) else None
+    if isinstance(model, str) and model not in profiles.models:
+        hint = did_you_mean(model, profiles.models)
+        yield document.fault(f"no model profile is named {shortened(model)}{hint}", *at, "workload", "model")
+
+
+def _metrics_of(entry: Entry, kind: GuardKind) -> Collection[str]:
+    """List the metrics that a guard may bound: its probe's, or those that it names itself."""
+    named = entry.get("metrics") if kind.names_metrics else None
+    return [*kind.metrics, *named] if isinstance(named, dict) else kind.metrics
 
 
 def _check_keys(
@@ -59,7 +72,7 @@ def _check_keys(
             continue  # a list with a fault of its own says nothing about the bounds
         for metric, bound in require.items():
             for side, limit in bound.items() if isinstance(bound, dict) else ():
-                for name in limit if isinstance(limit, dict) else ():
+                for name in _keys(side, limit):
                     if name in known and name not in measured:
                         message = (
                             f"{name} is not among the guard's {key}, so that its bound would never apply"
@@ -68,20 +81,31 @@ def _check_keys(
 
 
 def _check_require(
-    document: Document, at: tuple[Step, ...], require: Plain, probe: str, kind: GuardKind, profiles: Profiles
+    document: Document,
+    at: tuple[Step, ...],
+    require: Plain,
+    probe: str,
+    known: Collection[str],
+    profiles: Profiles,
 ) -> Iterator[Fault]:
     if not isinstance(require, dict):
         return
     names = profiles.names()
     for metric, bound in require.items():
-        if metric not in kind.metrics:
-            hint = did_you_mean(metric, kind.metrics)
+        if metric not in known:
+            hint = did_you_mean(metric, known)
             yield document.fault(f"the {probe} probe has no metric {shortened(metric)}{hint}", *at, metric)
         if not isinstance(bound, dict):
             continue
         for side, limit in bound.items():
-            for name in limit if isinstance(limit, dict) else ():
+            for name in _keys(side, limit):
                 if name not in names:
                     hint = did_you_mean(name, names)
                     message = f"no architecture, device or model profile is named {shortened(name)}{hint}"
                     yield document.fault(message, *at, metric, side, name)
+
+
+def _keys(side: str, limit: Plain) -> tuple[str, ...]:
+    """List the names that a part of a bound is keyed by."""
+    keyed = isinstance(limit, dict) and not (side == "anchor" and is_single(limit))
+    return tuple(limit) if keyed and isinstance(limit, dict) else ()

@@ -1,9 +1,10 @@
 """Loads a guards file, or reports everything that is wrong with it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import get_args
 
+from guardrail.spec.anchors import Anchor, PastAnchor
 from guardrail.spec.faults import ConfigurationError, Fault
 from guardrail.spec.guard_checks import check_names
 from guardrail.spec.guards import Guard, GuardKind, GuardsFile, LoadedGuard
@@ -24,9 +25,16 @@ VERSIONS: tuple[int, ...] = get_args(GuardsFile.model_fields["version"].annotati
 SubjectFault = Callable[[Guard], str | None]
 """Says what is wrong with a guard's subject; None where nothing is."""
 
+AnchorFault = Callable[[Guard, str, str | None, Anchor | PastAnchor], str | None]
+"""Says what is wrong with the anchor of a guard's metric for a profile; None where nothing is."""
+
 
 def load_guards(
-    path: Path, kinds: Mapping[str, GuardKind], profiles: Profiles, subject_fault: SubjectFault
+    path: Path,
+    kinds: Mapping[str, GuardKind],
+    profiles: Profiles,
+    subject_fault: SubjectFault,
+    anchor_fault: AnchorFault = lambda guard, metric, profile, anchor: None,
 ) -> tuple[LoadedGuard, ...]:
     """Load a guards file.
 
@@ -35,6 +43,7 @@ def load_guards(
         kinds: What each probe asks of its guards, by the probe's name.
         profiles: The profiles and architectures that guards may name.
         subject_fault: Called with each guard that is otherwise well formed.
+        anchor_fault: Called with each anchor of such a guard, those of its history included.
 
     Returns:
         The guards in the file's order; none where the file lists none.
@@ -54,6 +63,7 @@ def load_guards(
             continue
         if wrong := subject_fault(guard.guard):
             faults.append(document.fault(wrong, "guards", index, "subject"))
+        faults += _anchor_faults(document, index, guard.guard, anchor_fault)
         loaded.append(guard)
     faults += _duplicates(document, entries)
     if faults:
@@ -100,6 +110,20 @@ def _load_guard(
         return None, faults
     bound_lines = {metric: document.line(*at, "require", metric) for metric in guard.require}
     return LoadedGuard(guard, document.line(*at), bound_lines), faults
+
+
+def _anchor_faults(
+    document: Document, index: int, guard: Guard, anchor_fault: AnchorFault
+) -> Iterator[Fault]:
+    for metric, bound in guard.require.items():
+        at = ("guards", index, "require", metric)
+        for profile, anchor in bound.anchors().items():
+            key = () if profile is None else (profile,)
+            if wrong := anchor_fault(guard, metric, profile, anchor):
+                yield document.fault(f"anchor of {metric}: {wrong}", *at, "anchor", *key, "value")
+        for place, past in enumerate(bound.history):
+            if wrong := anchor_fault(guard, metric, past.profile, past):
+                yield document.fault(f"history of {metric}: {wrong}", *at, "history", place, "value")
 
 
 def _duplicates(document: Document, entries: Plain) -> list[Fault]:

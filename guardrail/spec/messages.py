@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from guardrail.spec.guards import SLUG_PATTERN
+from guardrail.spec.anchors import COMMIT_PATTERN, DATE_PATTERN, EVIDENCE_PATTERN, SLACK_PATTERN
+from guardrail.spec.fields import SLUG_PATTERN
 from guardrail.spec.suggest import shortened
 from guardrail.spec.yaml_lines import Plain
 
@@ -30,6 +31,10 @@ _NOUNS: Mapping[str, str] = {
 
 _PATTERNS: Mapping[str, str] = {
     SLUG_PATTERN: "lower-case letters and digits, joined by single '.', '_' or '-'",
+    SLACK_PATTERN: "a percentage below 100, such as 2%",
+    COMMIT_PATTERN: "a git commit: 7 hexadecimal digits or more",
+    DATE_PATTERN: "a day, such as 2026-12-03",
+    EVIDENCE_PATTERN: "'sha256:' and 64 hexadecimal digits",
 }
 
 _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {

@@ -7,10 +7,9 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from guardrail.families.models import ModelProfile, Tensor
-from guardrail.spec.guards import Slug, Strict
+from guardrail.spec.fields import Slug, Strict, Text
 
 Count = Annotated[int, Field(gt=0)]
-Text = Annotated[str, Field(min_length=1)]
 
 
 class ProfileFile(Strict):

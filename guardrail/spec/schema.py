@@ -65,7 +65,7 @@ def _guard(shape: Schema, probe: str, kind: GuardKind, bound: Schema) -> Schema:
         "title": "Require",
         "description": properties["require"]["description"],
         "minProperties": 1,
-        "additionalProperties": False,
+        "additionalProperties": bound if kind.names_metrics else False,
         "properties": {
             name: {
                 **bound,

@@ -132,7 +132,7 @@ def _known_keys(model: type[BaseModel], path: tuple[Step, ...]) -> set[str]:
         # A step that is no field goes into a list or mapping, whose models were unwrapped with the field.
         if step in fields:
             models = list(_models_in(fields[str(step)].annotation))
-    return {key for each in models for key in each.model_fields}
+    return {field.alias or key for each in models for key, field in each.model_fields.items()}
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -76,8 +76,24 @@ def read_yaml(path: Path, expected: str) -> Document:
     Raises:
         ConfigurationError: It cannot be read, or is no such mapping; one fault, with its line.
     """
-    text = read_text(path, expected)
-    builder = _Builder(str(path), yaml.parse(text, Loader=yaml.BaseLoader))
+    return parse_yaml(read_text(path, expected), str(path), expected)
+
+
+def parse_yaml(text: str, file: str, expected: str) -> Document:
+    """Read text that holds one YAML mapping.
+
+    Args:
+        text: What the file holds.
+        file: Name of the file, for faults.
+        expected: As for `read_yaml`.
+
+    Returns:
+        Its data, as `read_yaml` does.
+
+    Raises:
+        ConfigurationError: The text is no such mapping; one fault, with its line.
+    """
+    builder = _Builder(file, yaml.parse(text, Loader=yaml.BaseLoader))
     try:
         root = builder.document()
     except yaml.MarkedYAMLError as error:
@@ -89,7 +105,7 @@ def read_yaml(path: Path, expected: str) -> Document:
         raise builder.refuse(f"the file is empty; {expected}")
     if not isinstance(root.value, dict):
         raise builder.refuse(f"the file must hold 'key: value' lines; {expected}", root.line)
-    return Document(str(path), root.value, root)
+    return Document(file, root.value, root)
 
 
 class _Builder:

@@ -71,7 +71,7 @@ def test_aliases_share_parts_between_guards(load: Load) -> None:
         ("{ceiling: 0}", "{ceiling: 1e999}", 9, "ceiling must be a finite number"),
         ("{ceiling: 0}", "{ceiling: {}}", 9, "ceiling must not be empty"),
         ("{ceiling: 0}", "{ceiling: }", 9, "ceiling has no value; give it one or remove it"),
-        ("{ceiling: 0}", "{}", 9, "a bound needs 'equals', 'floor' or 'ceiling'"),
+        ("{ceiling: 0}", "{}", 9, "a bound needs 'equals', 'floor', 'ceiling' or 'slack'"),
         ("{ceiling: 0}", "{equals: 0, floor: 0}", 9, "'equals' goes with neither 'floor' nor 'ceiling'"),
         ("{ceiling: 0}", "{floor: 3, ceiling: 2}", 9, "no number is at least 3 and at most 2"),
         ("{ceiling: 0}", "5", 9, "require.spill_bytes must be 'name: value' lines, not the number 5"),

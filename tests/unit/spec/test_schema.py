@@ -27,7 +27,7 @@ def test_it_is_a_json_schema_without_dangling_references() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     text = json.dumps(SCHEMA)
     names = set(SCHEMA["$defs"])
-    assert names == {"Bound", "dispatch-guard", "resources-guard"}
+    assert names == {"Anchor", "Bound", "PastAnchor", "dispatch-guard", "resources-guard"}
     assert all(f"#/$defs/{name}" in text for name in names)
     assert "null" not in text
 

@@ -1,5 +1,5 @@
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -125,6 +125,15 @@ def test_a_failed_outcome_is_never_kept(cache):
     assert run(caching(FakeRunner({"a": failed}), cache), "a", "a") == {0: failed, 1: failed}
     assert cache.size().entries == 0
     assert run(caching(FakeRunner(), cache), "a") == {0: Done("a", 1.0)}
+
+
+def test_what_a_clock_decides_is_measured_anew_in_every_run(cache):
+    timed = replace(fake_task("a"), reusable=False)
+    for _ in range(2):
+        inner = FakeRunner()
+        assert dict(caching(inner, cache).run([timed])) == {0: Done("a", 1.0)}
+        assert inner.batches == [["a"]]
+    assert cache.size().entries == 0
 
 
 def test_no_task_reaches_nobody(cache):
