@@ -1,0 +1,8 @@
+// q4_K x q8 in CUDA C++: one arm that loops, so it covers any row of whole blocks.
+#include "../kquants/matvec.cuh"
+#include "q4k.cuh"
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    cuda_mmvq(const u8* weights, const u8* groups, float* output, int rows, int blocks) {
+    multiply<Q4K, true>(weights, groups, output, rows, blocks, blocks * TASKS_PER_BLOCK);
+}

@@ -1,0 +1,109 @@
+"""The arms of the q6_K product in CUDA C++: the same names and coverage as in Triton, other roundings."""
+
+from pathlib import Path
+
+import torch
+
+from guardrail.kernels.kquants.cuda_course import TASK_UNITS, Course, Product
+from guardrail.kernels.kquants.cuda_module import Macros
+from guardrail.kernels.q6k import geometry
+
+_SOURCE = Path(__file__).with_name("mmvq.cu")
+_FORMAT: Macros = tuple(
+    (name, getattr(geometry, name))
+    for name in (
+        "QL_OFFSET",
+        "QH_OFFSET",
+        "SCALES_OFFSET",
+        "SUPER_SCALE_OFFSET",
+        "RAW_BLOCK_BYTES",
+        "PADDED_BLOCK_BYTES",
+        "PLANE_ALIGNMENT",
+        "WEIGHT_BIAS",
+    )
+)
+_DENSE_PLANES: Macros = (("DENSE_PLANES", 1),)
+ARMS = ("v2", "v2_pf", "v2_dpl", "v2_pf_dpl")
+
+
+def launch(
+    arm: str,
+    weights: torch.Tensor,
+    activations: torch.Tensor,
+    output: torch.Tensor,
+    *,
+    block_units: int = geometry.BLOCK_UNITS,
+    course: Course | None = None,
+) -> None:
+    """Run one arm on any row length, also on one that it does not cover.
+
+    Args:
+        arm: ``v2``, ``v2_pf``, ``v2_dpl`` or ``v2_pf_dpl``.
+        weights: uint8, contiguous: [rows, blocks, 224], or for the dpl arms [rows, bytes] dense split planes.
+        activations: [units, 40] uint8, contiguous.
+        output: [rows] float32, contiguous, written.
+        block_units: Units side by side in one of v2_pf's two tiles.
+        course: How the work is divided; by default what was fastest for the shape.
+
+    Raises:
+        ValueError: There is no such arm, or the tensors do not fit together.
+        MeasurementError: The kernel does not compile, or the driver refuses it.
+    """
+    units = len(activations)
+    divided = course or pick_course(len(output), units)
+    if arm in ("v2_pf", "v2_pf_dpl"):
+        divided = divided.upfront(min(units // TASK_UNITS, pipelined_tasks(block_units)))
+    product(arm, units, block_units).launch(divided, weights, activations, output)
+
+
+def product(arm: str, units: int, block_units: int = geometry.BLOCK_UNITS) -> Product:
+    """Describe the kernel of an arm.
+
+    Args:
+        arm: Its name.
+        units: 32-element units of a row.
+        block_units: Units side by side in one of v2_pf's two tiles.
+
+    Raises:
+        ValueError: There is no such arm.
+    """
+    if arm not in ARMS:
+        raise ValueError(f"arm {arm!r}: the q6_K product in CUDA C++ has {', '.join(ARMS)}")
+    blocks = units // geometry.UNITS_PER_BLOCK
+    dense = arm.endswith("_dpl")
+    return Product(
+        source=_SOURCE,
+        kernel=f"cuda_mmvq_{arm}",
+        macros=(
+            *_FORMAT,
+            *(_DENSE_PLANES if dense else ()),
+            ("PIPELINED_TASKS", pipelined_tasks(block_units)),
+        ),
+        row_bytes=geometry.plane_row_bytes(blocks) if dense else blocks * geometry.PADDED_BLOCK_BYTES,
+    )
+
+
+def pipelined_tasks(block_units: int) -> int:
+    """Count the tasks of a row that the v2_pf arms compute at most, which is what they are compiled with.
+
+    Args:
+        block_units: Units side by side in each of their tiles.
+    """
+    return geometry.UNITS_PER_LANE * block_units // TASK_UNITS
+
+
+def pick_course(rows: int, units: int) -> Course:
+    """Divide the work as was fastest on an H200.
+
+    Args:
+        rows: Rows of the matrix.
+        units: 32-element units of a row.
+    """
+    tasks = units // TASK_UNITS
+    if tasks > pipelined_tasks(geometry.BLOCK_UNITS):
+        return Course(threads=256, lanes_per_row=64, tasks_per_lane=5, blocks_per_sm=1)
+    if tasks > pipelined_tasks(geometry.BLOCK_UNITS) // geometry.UNITS_PER_LANE:
+        return Course(threads=512, lanes_per_row=128, tasks_per_lane=2, blocks_per_sm=1)
+    if tasks > 64:
+        return Course(threads=384, lanes_per_row=32, tasks_per_lane=3, blocks_per_sm=1)
+    return Course(threads=256, lanes_per_row=32, tasks_per_lane=2, blocks_per_sm=2)

@@ -1,0 +1,21 @@
+// q6_K x q8 in CUDA C++: v2 and v2_pf, and their twins on dense planes.
+#include "../kquants/matvec.cuh"
+#include "q6k.cuh"
+
+#ifdef DENSE_PLANES
+typedef Q6K<DensePlanes> Format;
+#define NAME(arm) arm##_dpl
+#else
+typedef Q6K<PaddedBlocks> Format;
+#define NAME(arm) arm
+#endif
+
+#define ARGUMENTS const u8 *weights, const u8 *groups, float *output, int rows, int blocks
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) NAME(cuda_mmvq_v2)(ARGUMENTS) {
+    multiply<Format, true>(weights, groups, output, rows, blocks, blocks * TASKS_PER_BLOCK);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) NAME(cuda_mmvq_v2_pf)(ARGUMENTS) {
+    multiply<Format, false>(weights, groups, output, rows, blocks, PIPELINED_TASKS);
+}

@@ -1,0 +1,115 @@
+"""What NVRTC makes of the CUDA C++ kernels, read without a GPU."""
+
+import importlib.util
+import os
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from guardrail.adapters.cuobjdump import read_binary
+from guardrail.errors import MeasurementError, ToolMissingError
+from guardrail.kernels.kquants import cuda_module, cuda_quantize
+from guardrail.kernels.kquants.cuda_course import FORMAT_MACROS, Course, Product
+from guardrail.kernels.q4k import cuda_matvec as q4k_cuda
+from guardrail.kernels.q6k import cuda_matvec as q6k_cuda
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("cuda") is None, reason="cuda-core is not installed")
+
+REGISTERS_PER_SM = 65_536
+ROWS = {"long": (5_120, 432), "short": (27_648, 160)}
+
+
+def cubin_of(product: Product, course: Course, arch: str, folder: Path) -> Path:
+    macros = dict((*product.macros, *FORMAT_MACROS, *course.macros()))
+    path = folder / "kernels.cubin"
+    path.write_bytes(cuda_module.compile_cubin(product.source, macros, arch))
+    return path
+
+
+def products(units: int) -> list[Product]:
+    return [q6k_cuda.product("v2_pf", units), q6k_cuda.product("v2_pf_dpl", units), q4k_cuda.product(units)]
+
+
+def course_of(product: Product, rows: int, units: int) -> Course:
+    formats = q4k_cuda if product.kernel == "cuda_mmvq" else q6k_cuda
+    return formats.pick_course(rows, units)
+
+
+@pytest.mark.parametrize(
+    ("arch", "row"), [("sm_86", "short"), ("sm_90", "short"), ("sm_90", "long"), ("sm_120", "long")]
+)
+def test_shipped_divisions_keep_their_tiles_in_registers(arch: str, row: str, tmp_path: Path) -> None:
+    rows, units = ROWS[row]
+    for product in products(units):
+        course = course_of(product, rows, units)
+        for kernel in read_binary(cubin_of(product, course, arch, tmp_path), "NVRTC"):
+            assert kernel.stack_bytes == 0, kernel.symbol
+            assert kernel.registers * course.threads * course.blocks_per_sm <= REGISTERS_PER_SM
+
+
+def test_one_block_more_than_fits_makes_the_kernel_spill(tmp_path: Path) -> None:
+    course = Course(threads=256, lanes_per_row=32, tasks_per_lane=3, blocks_per_sm=2)
+    squeezed = cubin_of(q6k_cuda.product("v2_dpl", 160), replace(course, blocks_per_sm=3), "sm_90", tmp_path)
+    assert all(kernel.registers == 80 and kernel.stack_bytes > 0 for kernel in read_binary(squeezed, "NVRTC"))
+
+
+def test_weights_are_sent_for_16_bytes_at_a_time_and_before_the_wait(tmp_path: Path) -> None:
+    for product in products(160):
+        course = course_of(product, 27_648, 160)
+        code = disassembled(cubin_of(product, course, "sm_90", tmp_path))
+        for name, instructions in code.items():
+            wait = next(index for index, each in enumerate(instructions) if "ACQBULK" in each)
+            wide = [index for index, each in enumerate(instructions) if re.search(r"LDG\.\S*128", each)]
+            assert sum(index < wait for index in wide) == 3 * course.tasks_per_lane, name
+            assert not any("STL" in each or "LDL" in each for each in instructions), name
+
+
+def disassembled(cubin: Path) -> dict[str, list[str]]:
+    """List the instructions of each kernel, by the disassembler that Triton's package carries."""
+    triton = importlib.util.find_spec("triton")
+    if triton is None or triton.origin is None:
+        pytest.skip("Triton, which carries a disassembler, is not installed")
+    tools = Path(triton.origin).parent / "backends" / "nvidia" / "bin"
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    command = [tools / "cuobjdump", "--dump-sass", cubin]
+    text = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path}
+    ).stdout
+    kernels: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if name := re.search(r"Function : (\S+)", line):
+            instructions = kernels.setdefault(name[1], [])
+        elif instruction := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?);", line):
+            instructions.append(instruction[1])
+    return kernels
+
+
+@pytest.mark.parametrize("dtype", cuda_quantize.ELEMENTS, ids=str)
+def test_quantization_compiles_for_every_element_type(dtype: object, tmp_path: Path) -> None:
+    macros = dict((*cuda_quantize.ELEMENTS[dtype], *FORMAT_MACROS, ("THREADS", 128)))
+    cubin = tmp_path / "quantize.cubin"
+    cubin.write_bytes(cuda_module.compile_cubin(cuda_quantize.SOURCE, macros, "sm_90"))
+    (kernel,) = read_binary(cubin, "NVRTC")
+    assert (kernel.symbol, kernel.stack_bytes) == ("cuda_quantize", 0)
+
+
+def test_a_missing_macro_is_the_compilers_message_with_the_file() -> None:
+    source = q6k_cuda.product("v2", 160).source
+    with pytest.raises(MeasurementError, match=r"mmvq\.cu does not compile for sm_90:(.|\n)*THREADS"):
+        cuda_module.compile_cubin(source, dict(FORMAT_MACROS), "sm_90")
+
+
+def test_a_missing_compiler_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuda.bindings import nvrtc
+
+    def missing() -> None:
+        raise RuntimeError("libnvrtc.so.13: no such file")
+
+    monkeypatch.setattr(nvrtc, "nvrtcVersion", missing)
+    cuda_module.compiler.cache_clear()
+    with pytest.raises(ToolMissingError, match=r"NVRTC \(libnvrtc.*pip install cuda-core cuda-bindings"):
+        cuda_module.compile_cubin(q6k_cuda.product("v2", 160).source, {}, "sm_90")
+    cuda_module.compiler.cache_clear()
