@@ -5,13 +5,14 @@ import importlib
 import io
 import re
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from guardrail.adapters.cuobjdump import read_binary
 from guardrail.compiled.architectures import WARP_SIZE, compute_capability
 from guardrail.compiled.ptxas_log import parse_ptxas_log
+from guardrail.compiled.reductions import parse_reductions
 from guardrail.compiled.resources import KernelResources
 from guardrail.errors import MeasurementError, ToolMissingError, UsageError
 from guardrail.families import Build, Reference
@@ -32,6 +33,7 @@ _COMPILE_ERRORS = (
 @dataclass(frozen=True, slots=True)
 class _Compilation:
     cubin: bytes
+    ttgir: str
     log: str
     threads: int
     dynamic_shared_bytes: int
@@ -56,6 +58,31 @@ def compile_build(function: Reference, build: Build, arch: str) -> KernelResourc
         UsageError: The reference does not name a Triton kernel, or the build does not fit its arguments.
         MeasurementError: The kernel does not compile, or this process interprets kernels.
     """
+    compilation = _compile_freshly(function, build, arch)
+    return _read(compilation, build, arch, _toolchain(compute_capability(arch)))
+
+
+def read_reductions(function: Reference, build: Build, arch: str) -> list[dict[str, Any]]:
+    """Compile one build of a Triton kernel and list its reductions.
+
+    Args:
+        function: The kernel.
+        build: Argument types, constants and launch size.
+        arch: ``sm_90``.
+
+    Returns:
+        Plain data: the fields of each `guardrail.compiled.reductions.Reduction`, in program order.
+
+    Raises:
+        ToolMissingError: Triton is not installed.
+        UsageError: The reference does not name a Triton kernel, or the build does not fit its arguments.
+        MeasurementError: The kernel does not compile, or this process interprets kernels.
+    """
+    return [asdict(found) for found in parse_reductions(_compile_freshly(function, build, arch).ttgir)]
+
+
+def _compile_freshly(function: Reference, build: Build, arch: str) -> _Compilation:
+    """Compile past the cache, or say what is wrong; see `compile_build`."""
     try:
         import triton
     except ImportError as error:
@@ -68,12 +95,11 @@ def compile_build(function: Reference, build: Build, arch: str) -> KernelResourc
         )
     kernel = _resolve(function)
     try:
-        compilation = _compile(kernel, build, compute_capability(arch))
+        return _compile(kernel, build, compute_capability(arch))
     except (triton.TritonError, *_COMPILE_ERRORS) as error:
         raise MeasurementError(
             f"{function}, build {build.name}: does not compile for {arch}: {error}"
         ) from error
-    return _read(compilation, build, arch, _toolchain(compute_capability(arch)))
 
 
 def _resolve(function: Reference) -> Any:
@@ -121,6 +147,7 @@ def _compile(kernel: Any, build: Build, capability: int) -> _Compilation:
         compiled = triton.compile(source, GPUTarget("cuda", capability, WARP_SIZE), options)
     return _Compilation(
         cubin=compiled.asm["cubin"],
+        ttgir=compiled.asm["ttgir"],
         log=log.getvalue(),
         threads=compiled.metadata.num_warps * WARP_SIZE,
         dynamic_shared_bytes=compiled.metadata.shared,

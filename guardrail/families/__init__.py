@@ -1,6 +1,15 @@
 """The interface between guardrail and a family of kernels."""
 
 from guardrail.families.census import CensusRecord, Taken, dump_census, load_census
+from guardrail.families.decode import (
+    Decoded,
+    DecodeOptions,
+    FirstStep,
+    KvBudget,
+    Mode,
+    RunningEngine,
+    ServedTensor,
+)
 from guardrail.families.engine import Allocation, EngineOptions, EngineStart
 from guardrail.families.interface import (
     Arm,
@@ -8,6 +17,7 @@ from guardrail.families.interface import (
     Case,
     Choice,
     Control,
+    Engine,
     ExposingTrial,
     Family,
     Gate,
@@ -20,6 +30,9 @@ from guardrail.families.interface import (
     Reference,
     Subject,
     Trial,
+    Twin,
+    Twins,
+    Work,
 )
 from guardrail.families.models import ModelProfile, Tensor
 from guardrail.families.switches import read_switch
@@ -32,12 +45,18 @@ __all__ = [
     "CensusRecord",
     "Choice",
     "Control",
+    "DecodeOptions",
+    "Decoded",
+    "Engine",
     "EngineOptions",
     "EngineStart",
     "ExposingTrial",
     "Family",
+    "FirstStep",
     "Gate",
     "Kernel",
+    "KvBudget",
+    "Mode",
     "ModelProfile",
     "Operation",
     "Plan",
@@ -45,10 +64,15 @@ __all__ = [
     "RandomTrial",
     "Recording",
     "Reference",
+    "RunningEngine",
+    "ServedTensor",
     "Subject",
     "Taken",
     "Tensor",
     "Trial",
+    "Twin",
+    "Twins",
+    "Work",
     "dump_census",
     "load_census",
     "read_switch",

@@ -103,6 +103,18 @@ class RandomTrial(Trial, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """What one call of an arm must move and compute, as its author declares it."""
+
+    content_bytes: int
+    """Bytes that any arm must read and write once: weights as their format packs them, inputs, outputs."""
+    streamed_bytes: int
+    """Bytes that this arm moves, with the padding of its layout and its partial results."""
+    operations: int
+    """Multiplications and additions."""
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """What several arms compute, with an independent reference. Subject of the ``numerics`` probe."""
 
@@ -121,12 +133,17 @@ class Operation:
     """Small cases for the numerics probe, feasible in Triton's interpreter."""
     same_bits: tuple[tuple[str, str], ...] = ()
     """Pairs of arms whose outputs are equal to the byte wherever both cover a case."""
+    timed_cases: Mapping[str, Case] = field(default_factory=dict)
+    """Cases of real size for the timing probe, by the names that its guards use."""
+    work: Reference | None = None
+    """``(case, arm) -> Work``: what rates are computed from; none where it is absent."""
     controls: "tuple[Control[Operation], ...]" = ()
 
     @property
     def references(self) -> tuple[Reference, ...]:
         """Everything that the operation's measurements depend on."""
-        named = (self.units, self.exposing, self.random, *(arm.covered_units for arm in self.arms))
+        arms = (arm.covered_units for arm in self.arms)
+        named = (self.units, self.exposing, self.random, self.work, *arms)
         return tuple(reference for reference in named if reference)
 
 
@@ -157,6 +174,30 @@ class Kernel:
         """Everything that the kernel's measurements depend on."""
         runs = (reference for recording in self.recordings for reference in recording.operation.references)
         return (self.function, *runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """One build of one kernel among `Twins`."""
+
+    function: Reference
+    """The kernel."""
+    build: Build
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Builds that must add floating-point numbers in the same order. Subject of ``reduction_layouts``."""
+
+    name: str
+    twins: tuple[Twin, ...]
+    """All of them are compared with the first."""
+    controls: "tuple[Control[Twins], ...]" = ()
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Everything that the twins' measurements depend on."""
+        return tuple(twin.function for twin in self.twins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +280,24 @@ class Pool:
         return tuple(reference for reference in (self.start, self.token_bytes, self.notes) if reference)
 
 
-Subject: TypeAlias = Kernel | Operation | Gate | Plan | Pool
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A decode engine. Subject of the ``decode`` probe."""
+
+    name: str
+    start: Reference
+    """``(ModelProfile, DecodeOptions, device) -> RunningEngine``: loads the model on a device."""
+    reference: Reference | None = None
+    """The same engine with a reference arm for every product that has one; it need not be fast."""
+    controls: "tuple[Control[Engine], ...]" = ()
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Everything that the engine's measurements depend on."""
+        return tuple(reference for reference in (self.start, self.reference) if reference)
+
+
+Subject: TypeAlias = Kernel | Operation | Gate | Plan | Pool | Engine | Twins
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +311,8 @@ class Family:
     gates: tuple[Gate, ...] = ()
     plans: tuple[Plan, ...] = ()
     pools: tuple[Pool, ...] = ()
+    engines: tuple[Engine, ...] = ()
+    twins: tuple[Twins, ...] = ()
     knobs: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that the family reads, with one sentence each."""
 
@@ -269,6 +329,8 @@ class Family:
             *self.gates,
             *self.plans,
             *self.pools,
+            *self.engines,
+            *self.twins,
         )
         for subject in subjects:
             if subject.name in named:

@@ -1,21 +1,22 @@
 """Gates with one deliberate defect each: negative controls of the gate."""
 
-from collections.abc import Iterator
-
 from guardrail.families.interface import Case, Choice
 from guardrail.kernels.q6k import gate, geometry
 
 
 def pick_without_upper_bound(case: Case) -> Choice:
-    """Send every row of more than one tile to v2_pf."""
+    """Send every row of more than one tile to the pipelined arm of its layout."""
     choice = gate.pick(case)
     beyond = int(case["id"]) > geometry.tile_elements(int(case.get("block_units", geometry.BLOCK_UNITS)))
-    return Choice("v2_pf") if beyond and case["pipelined"] else choice
+    if choice.arm in ("v2", "v2_dpl") and beyond and case["pipelined"]:
+        return Choice(choice.arm.replace("v2", "v2_pf"))
+    return choice
 
 
 def pick_never_pipelined(case: Case) -> Choice:
-    """Send every row to v2."""
-    return Choice("v2", because="a mutant that never takes v2_pf")
+    """Send rows of two tiles to the looping arms."""
+    choice = gate.pick(case)
+    return Choice(choice.arm.replace("_pf", ""), because=choice.because or "a mutant without pipelined arms")
 
 
 def pick_without_reason(case: Case) -> Choice:
@@ -23,8 +24,6 @@ def pick_without_reason(case: Case) -> Choice:
     return Choice(gate.pick(case).arm)
 
 
-def domain_of_one_tile() -> Iterator[Case]:
-    """List only the rows that fit one tile."""
-    for case in gate.domain():
-        if int(case["id"]) <= geometry.tile_elements(geometry.BLOCK_UNITS):
-            yield case
+def pick_for_any_tokens(case: Case) -> Choice:
+    """Ask the gate for one token, however many there are."""
+    return gate.pick({**case, "tokens": 1})

@@ -1,38 +1,20 @@
 """Launchers with one deliberate defect each, and trials that use them: negative controls of the product."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
 
-from guardrail.families.interface import Case
-from guardrail.kernels.q6k import activations, geometry, matvec, trials
+from guardrail.kernels.kquants.faulty_launches import (
+    exposing_through,
+    random_through,
+    with_doubled_unit,
+    without_last_row,
+    without_tail,
+)
+from guardrail.kernels.q6k import geometry, matvec, trials
+from guardrail.kernels.q6k.gate import PLANE_ARMS
 
-
-def without_tail(
-    arm: str, weights: torch.Tensor, groups: torch.Tensor, output: torch.Tensor, **launch: Any
-) -> None:
-    """Leave the last block of every row out of the product."""
-    shortened = groups.clone()
-    activations.scales(shortened)[-geometry.UNITS_PER_BLOCK :] = 0
-    matvec.launch(arm, weights, shortened, output, **launch)
-
-
-def with_doubled_unit(
-    arm: str, weights: torch.Tensor, groups: torch.Tensor, output: torch.Tensor, **launch: Any
-) -> None:
-    """Add one unit of every row twice."""
-    doubled = groups.clone()
-    activations.scales(doubled)[len(groups) // 2] *= 2
-    matvec.launch(arm, weights, doubled, output, **launch)
-
-
-def without_last_row(
-    arm: str, weights: torch.Tensor, groups: torch.Tensor, output: torch.Tensor, **launch: Any
-) -> None:
-    """Leave the last output unwritten."""
-    matvec.launch(arm, weights[:-1], groups, output[:-1], **launch)
+_LOOP_OF = {"v2_pf": "v2", "v2_pf_dpl": "v2_dpl"}
 
 
 def with_v2_reordered(
@@ -48,26 +30,36 @@ def with_v2_reordered(
     matvec.launch(arm, weights, groups, output, block_units=tile, **launch)
 
 
-def always_v2(
+def with_shifted_scales(
     arm: str, weights: torch.Tensor, groups: torch.Tensor, output: torch.Tensor, **launch: Any
 ) -> None:
-    """Run v2 whatever arm is asked for."""
-    matvec.launch("v2", weights, groups, output, **launch)
+    """Read the scales of a dense split plane one block too far."""
+    if arm in PLANE_ARMS:
+        row_blocks = len(groups) // geometry.UNITS_PER_BLOCK
+        weights = weights.clone()
+        scales = slice(geometry.SCALES_OFFSET * row_blocks, geometry.SUPER_SCALE_OFFSET * row_blocks)
+        width = geometry.SUPER_SCALE_OFFSET - geometry.SCALES_OFFSET
+        weights[:, scales] = weights[:, scales].roll(-width, dims=1)
+    matvec.launch(arm, weights, groups, output, **launch)
 
 
-def _exposing_through(launcher: Callable[..., None]) -> Callable[[Case, str], trials.ExposingMatvec]:
-    return lambda case, device: replace(trials.exposing(case, device), launcher=launcher)
+def always_looping(
+    arm: str, weights: torch.Tensor, groups: torch.Tensor, output: torch.Tensor, **launch: Any
+) -> None:
+    """Run the looping arm where the pipelined one is asked for."""
+    matvec.launch(_LOOP_OF.get(arm, arm), weights, groups, output, **launch)
 
 
-def _random_through(launcher: Callable[..., None]) -> Callable[[Case, int, str], trials.RandomMatvec]:
-    return lambda case, seed, device: replace(trials.random(case, seed, device), launcher=launcher)
+_WITHOUT_TAIL = without_tail(matvec.launch)
+_WITH_DOUBLED_UNIT = with_doubled_unit(matvec.launch, groups_per_unit=1)
+_WITHOUT_LAST_ROW = without_last_row(matvec.launch)
 
-
-exposing_without_tail = _exposing_through(without_tail)
-exposing_with_doubled_unit = _exposing_through(with_doubled_unit)
-exposing_without_last_row = _exposing_through(without_last_row)
-exposing_always_v2 = _exposing_through(always_v2)
-random_without_tail = _random_through(without_tail)
-random_with_doubled_unit = _random_through(with_doubled_unit)
-random_without_last_row = _random_through(without_last_row)
-random_with_v2_reordered = _random_through(with_v2_reordered)
+exposing_without_tail = exposing_through(trials.exposing, _WITHOUT_TAIL)
+exposing_with_doubled_unit = exposing_through(trials.exposing, _WITH_DOUBLED_UNIT)
+exposing_without_last_row = exposing_through(trials.exposing, _WITHOUT_LAST_ROW)
+exposing_always_looping = exposing_through(trials.exposing, always_looping)
+random_without_tail = random_through(trials.random, _WITHOUT_TAIL)
+random_with_doubled_unit = random_through(trials.random, _WITH_DOUBLED_UNIT)
+random_without_last_row = random_through(trials.random, _WITHOUT_LAST_ROW)
+random_with_v2_reordered = random_through(trials.random, with_v2_reordered)
+random_with_shifted_scales = random_through(trials.random, with_shifted_scales)

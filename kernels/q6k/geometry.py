@@ -1,10 +1,10 @@
-"""Formats and launch geometry of the q6_K matrix-vector kernels: what the kernels are compiled with.
+"""The q6_K format and the launch geometry of its matrix-vector kernels: what the kernels are compiled with.
 
 The gate derives its bounds from the same names, so a kernel cannot change what it covers alone.
 """
 
-BLOCK_ELEMENTS = 256
-"""Weights in one q6_K block."""
+from guardrail.kernels.kquants.geometry import BLOCK_ELEMENTS
+
 HALF_ELEMENTS = 16
 """Weights that share one q6_K scale."""
 UNIT_ELEMENTS = 32
@@ -24,13 +24,10 @@ RAW_BLOCK_BYTES = 210
 """Bytes from one block to the next as files hold them."""
 PADDED_BLOCK_BYTES = 224
 """Bytes from one block to the next as v2 and v2_pf need them: a multiple of a 16-byte load."""
+PLANE_ALIGNMENT = 16
+"""Bytes that a row of a dense split plane is a multiple of."""
 WEIGHT_BIAS = 32
 """What is subtracted from a weight's six bits."""
-
-ACTIVATION_BYTES = 40
-"""Bytes of one q8 activation group: f16 scale, 2 bytes of padding, 32 signed bytes, i32 sum of them."""
-ACTIVATION_VALUES_OFFSET = 4
-ACTIVATION_SUM_OFFSET = 36
 
 BLOCK_UNITS = 256
 """Units side by side in one tile of v2 and v2_pf."""
@@ -42,6 +39,8 @@ WARPS = 4
 """Warps of one program."""
 V1_BLOCK_HALVES = 256
 """16-element units in one tile of v1."""
+DEQUANTIZED_BLOCKS = 4
+"""Blocks that one program dequantizes."""
 
 LONGEST_ROW = 65_536
 """Longest row, in elements, that the gate is declared for."""
@@ -63,3 +62,12 @@ def pipelined_reach(block_units: int) -> int:
         block_units: Units side by side in each of its tiles.
     """
     return UNITS_PER_LANE * tile_elements(block_units)
+
+
+def plane_row_bytes(row_blocks: int) -> int:
+    """Count the bytes from one row of a dense split plane to the next.
+
+    Args:
+        row_blocks: q6_K blocks of a row.
+    """
+    return -(-row_blocks * RAW_BLOCK_BYTES // PLANE_ALIGNMENT) * PLANE_ALIGNMENT

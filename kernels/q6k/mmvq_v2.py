@@ -1,9 +1,10 @@
-"""v2: a program computes some rows, looping over tiles of units, so it covers any row length."""
+"""v2: a program computes some rows, looping over tiles of units, so it covers any row of whole blocks."""
 
 import triton
 import triton.language as tl
 
-from guardrail.kernels.q6k.unit import load_unit, sum_lanes, unit_product
+from guardrail.kernels.kquants.arithmetic import sum_lanes
+from guardrail.kernels.q6k.unit import looped_sums
 
 
 @triton.jit(do_not_specialize=["rows", "units"])
@@ -30,10 +31,5 @@ def mmvq_v2(
         DP4A: Whether to use the dp4a instruction (sm_61 and later; not in the interpreter).
     """
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    lane = tl.arange(0, BLOCK_UNITS)
-    total = tl.zeros((ROWS, BLOCK_UNITS), dtype=tl.float32)
-    for start in range(0, units, BLOCK_UNITS):
-        unit = start + lane
-        loaded = load_unit(weights, activations, row, rows, unit, units)
-        total += unit_product(loaded, unit, DP4A)
+    total = looped_sums(weights, activations, row, rows, units, BLOCK_UNITS, False, DP4A)
     tl.store(output + row, sum_lanes(total), mask=row < rows)

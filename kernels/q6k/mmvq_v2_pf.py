@@ -3,7 +3,8 @@
 import triton
 import triton.language as tl
 
-from guardrail.kernels.q6k.unit import load_unit, sum_lanes, unit_product
+from guardrail.kernels.kquants.arithmetic import sum_lanes
+from guardrail.kernels.q6k.unit import pipelined_sums
 
 
 @triton.jit(do_not_specialize=["rows", "units"])
@@ -34,13 +35,6 @@ def mmvq_v2_pf(
         UNITS_PER_LANE: Tiles that the body is written for.
         DP4A: Whether to use the dp4a instruction (sm_61 and later; not in the interpreter).
     """
-    tl.static_assert(UNITS_PER_LANE == 2, "mmvq_v2_pf is written for two units a lane")
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    first = tl.arange(0, BLOCK_UNITS)
-    second = first + BLOCK_UNITS
-    first_loaded = load_unit(weights, activations, row, rows, first, units)
-    second_loaded = load_unit(weights, activations, row, rows, second, units)
-    total = tl.zeros((ROWS, BLOCK_UNITS), dtype=tl.float32)
-    total += unit_product(first_loaded, first, DP4A)
-    total += unit_product(second_loaded, second, DP4A)
+    total = pipelined_sums(weights, activations, row, rows, units, BLOCK_UNITS, UNITS_PER_LANE, False, DP4A)
     tl.store(output + row, sum_lanes(total), mask=row < rows)

@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from guardrail.kernels.q6k import activations, geometry, reference, trials
+from guardrail.kernels.kquants import activations
+from guardrail.kernels.q6k import geometry, reference, trials
 from guardrail.kernels.q6k.exposing import DIGITS, exposing_inputs, read_counts
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -15,14 +16,33 @@ def counts(case, arm):
 
 
 @pytest.mark.parametrize(
-    ("row_length", "arm"), [(256, "v2"), (8192, "v2"), (18_944, "v2"), (8448, "v2_pf"), (16_384, "v2_pf")]
+    ("row_length", "arm"),
+    [
+        (256, "v2"),
+        (18_944, "v2"),
+        (8448, "v2_pf"),
+        (16_384, "v2_pf"),
+        (18_944, "v2_dpl"),
+        (16_384, "v2_pf_dpl"),
+        (32, "v1"),
+        (3616, "v1"),
+        (3616, "dequantized"),
+        (18_944, "dequantized"),
+    ],
 )
 def test_every_unit_of_a_covered_row_is_counted_once(row_length, arm):
     assert counts({"id": row_length}, arm) == [1] * (row_length // 32)
 
 
-def test_v2_pf_drops_80_of_592_units():
-    assert counts({"id": 18_944}, "v2_pf") == [1] * 512 + [0] * 80
+@pytest.mark.parametrize("arm", ["v2_pf", "v2_pf_dpl"])
+def test_the_pipelined_arms_drop_80_of_592_units(arm):
+    assert counts({"id": 18_944}, arm) == [1] * 512 + [0] * 80
+
+
+def test_every_token_of_the_fallback_counts_by_itself():
+    trial = trials.exposing({"id": 512, "tokens": 3}, DEVICE)
+    trial.launch("dequantized")
+    assert trial.unit_counts() == [[1] * 16] * 3
 
 
 def test_v2_pf_drops_8_of_72_units_in_a_small_geometry():

@@ -3,7 +3,9 @@ import numpy as np
 import pytest
 import torch
 
-from guardrail.kernels.q6k import activations, blocks, geometry, packing
+from guardrail.kernels.q6k import blocks, geometry, matvec, packing, plane
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def random_blocks(rows, row_blocks, seed=0):
@@ -66,25 +68,27 @@ def test_packing_refuses_a_row_that_is_no_whole_number_of_blocks():
         packing.pack(torch.zeros(1, 300))
 
 
-def test_activations_hold_scale_values_and_sum_at_their_offsets():
-    vector = torch.arange(-16, 16).float()
-    (group,) = activations.quantize(vector)
-    scale = torch.tensor(16 / 127).to(torch.float16)
-    expected = (vector / scale.float()).round().clamp(-127, 127).to(torch.int8)
-    assert geometry.ACTIVATION_BYTES == len(group) == 40
-    assert group[:2].view(torch.float16).item() == scale.item()
-    assert torch.equal(group[4:36].view(torch.int8), expected)
-    assert group[36:].view(torch.int32).item() == expected.sum().item()
+def test_a_plane_holds_the_parts_of_all_blocks_of_a_row_one_after_the_other():
+    raw = random_blocks(2, 3)
+    planes = plane.split(raw)
+    assert planes.shape == (2, 640)
+    for row in range(2):
+        parts = [
+            raw[row, :, start:stop].flatten()
+            for start, stop in ((0, 128), (128, 192), (192, 208), (208, 210))
+        ]
+        assert torch.equal(planes[row, :630], torch.cat(parts))
+    assert not planes[:, 630:].any()
+    assert torch.equal(plane.split(blocks.pad(raw)), planes)
 
 
-def test_activations_are_within_half_a_step_of_the_vector():
-    vector = torch.randn(4096, generator=torch.Generator().manual_seed(3))
-    groups = activations.quantize(vector)
-    error = (activations.dequantize(groups) - vector).abs().view(-1, 32)
-    # The float16 scale is up to 2**-11 too small, which clips the largest value by as much.
-    allowed = activations.scales(groups).double() * (0.5 + 127 * 2**-11)
-    assert (error <= allowed.unsqueeze(-1)).all()
+@pytest.mark.parametrize(("row_blocks", "row_bytes"), [(1, 224), (8, 1680), (54, 11_344), (74, 15_552)])
+def test_rows_of_a_plane_are_multiples_of_sixteen_bytes(row_blocks, row_bytes):
+    assert geometry.plane_row_bytes(row_blocks) == row_bytes
 
 
-def test_activations_of_zeros_are_zeros():
-    assert not activations.dequantize(activations.quantize(torch.zeros(64))).any()
+@pytest.mark.parametrize("width", [210, 224])
+def test_the_device_dequantizes_as_gguf_does(width):
+    raw = random_blocks(3, 4)
+    found = matvec.dequantize(blocks.pad(raw)[..., :width].contiguous().to(DEVICE)).cpu().numpy()
+    np.testing.assert_array_equal(found, gguf_dequantized(raw))

@@ -7,8 +7,13 @@ from guardrail.kernels.q6k import coverage, gate, geometry
 LENGTHS = range(256, 65_536 + 1, 256)
 
 
+def case(row_length, **axes):
+    defaults = {"pipelined": True, "layout": "padded", "tokens": 1, "rows": 1, "threshold": 0}
+    return {"id": row_length} | defaults | axes
+
+
 def arm(row_length, **axes):
-    return gate.pick({"id": row_length, "pipelined": True} | axes).arm
+    return gate.pick(case(row_length, **axes)).arm
 
 
 def test_the_bounds_follow_from_what_the_kernels_are_compiled_with():
@@ -27,10 +32,80 @@ def test_a_small_geometry_moves_both_bounds():
     assert arm(2304, block_units=32) == "v2"
 
 
+@pytest.mark.parametrize("row_length", [256, 8192, 8448, 16_384, 16_640])
+def test_a_plane_takes_the_twin_of_the_padded_arm(row_length):
+    assert arm(row_length, layout="plane") == arm(row_length) + "_dpl"
+
+
+def test_rows_that_end_within_a_block_take_v1_with_a_reason():
+    choices = {gate.pick(case(length, layout="raw")) for length in range(32, 8192, 32) if length % 256}
+    assert choices == {Choice("v1", because="the row ends within a block")}
+
+
+def test_raw_blocks_take_v1_with_a_reason():
+    choices = {gate.pick(case(length, layout="raw")) for length in LENGTHS}
+    (choice,) = choices
+    assert choice.arm == "v1"
+    assert choice.because.startswith("the blocks are not padded")
+
+
+@pytest.mark.parametrize(
+    ("rows", "row_length", "expected"),
+    [
+        (512, 3584, "dequantized"),
+        (1024, 5120, "v2"),
+        (15_625, 256, "v2"),
+        (15_624, 256, "dequantized"),
+        (152_064, 5120, "v2"),
+        (3584, 18_944, "v2"),
+        (5120, 13_824, "v2_pf"),
+    ],
+)
+def test_the_threshold_is_four_million_elements(rows, row_length, expected):
+    assert arm(row_length, rows=rows, threshold=4_000_000) == expected
+    shape = {"id": row_length, "rows": rows, "tokens": 1, "layout": "padded", "pipelined": True}
+    assert gate.pick(shape).arm == expected
+
+
+@pytest.mark.parametrize(
+    ("axes", "because"),
+    [
+        ({"tokens": 2}, "a matrix-vector product serves one token"),
+        ({"id": 272}, "the row is no whole number of 32-element units"),
+        ({"threshold": 257}, "the matrix has fewer than 257 elements"),
+    ],
+)
+def test_what_no_matrix_vector_arm_serves_takes_the_fallback_with_a_reason(axes, because):
+    assert gate.pick(case(256) | axes) == Choice("dequantized", because=because)
+
+
+def test_the_reference_gate_takes_v1_for_all_that_a_matrix_vector_arm_serves():
+    for asked in gate.domain():
+        served = gate.pick(asked).arm != "dequantized"
+        assert gate.pick_v1(asked).arm == ("v1" if served else "dequantized"), asked
+
+
 def test_no_picked_arm_leaves_a_unit_out():
-    for case in gate.domain():
-        covered = {"v2": coverage.covered_by_v2, "v2_pf": coverage.covered_by_v2_pf}[gate.pick(case).arm]
-        assert covered(case) == int(case["id"]) // 32, case
+    for asked in gate.domain():
+        covered = getattr(coverage, f"covered_by_{gate.pick(asked).arm}")
+        assert covered(asked) == int(asked["id"]) // 32, asked
+
+
+@pytest.mark.parametrize(
+    ("axes", "covering"),
+    [
+        ({"layout": "raw"}, {"v1", "dequantized"}),
+        ({"layout": "padded"}, {"v1", "v2", "v2_pf", "dequantized"}),
+        ({"layout": "plane"}, {"v1", "v2", "v2_pf", "v2_dpl", "v2_pf_dpl", "dequantized"}),
+        ({"layout": "plane", "tokens": 2}, {"dequantized"}),
+        ({"layout": "padded", "id": 288}, {"v1", "dequantized"}),
+    ],
+)
+def test_arms_cover_what_they_can_read(axes, covering):
+    asked = case(256) | axes
+    arms = ("v1", "v2", "v2_pf", "v2_dpl", "v2_pf_dpl", "dequantized")
+    found = {name for name in arms if getattr(coverage, f"covered_by_{name}")(asked) == coverage.units(asked)}
+    assert found == covering
 
 
 @pytest.mark.parametrize(
@@ -42,28 +117,48 @@ def test_v2_pf_covers_two_tiles_and_no_more(row_length, block_units, covered):
 
 
 def test_short_rows_stay_on_v2_with_a_reason():
-    choice = gate.pick({"id": 8192, "pipelined": True})
+    choice = gate.pick(case(8192))
     assert choice.arm == "v2"
     assert choice.because.startswith("the row fits one tile")
 
 
 def test_rows_beyond_reach_need_no_reason():
-    assert gate.pick({"id": 16640, "pipelined": True}) == Choice("v2")
+    assert gate.pick(case(16_640)) == Choice("v2")
 
 
 def test_the_opt_out_sends_every_row_to_v2_and_names_the_variable():
-    choices = {gate.pick({"id": length, "pipelined": False}) for length in LENGTHS}
+    choices = {gate.pick(case(length, pipelined=False)) for length in LENGTHS}
     assert choices == {Choice("v2", because="GUARDRAIL_Q6K_PIPELINED is off")}
 
 
-def test_the_domain_is_every_length_with_and_without_the_opt_out():
-    cases = list(gate.domain())
-    assert len(cases) == 512
-    assert [case["id"] for case in cases if case["pipelined"]] == list(LENGTHS)
-    assert [case["id"] for case in cases if not case["pipelined"]] == list(LENGTHS)
+def test_the_domain_is_every_length_in_every_layout_with_and_without_the_opt_out():
+    cases = [asked for asked in gate.domain() if asked["threshold"] == 0]
+    assert len(cases) == 2 * (2048 + 256 + 256)
+    for pipelined in (True, False):
+        of_layout = [
+            [asked["id"] for asked in cases if (asked["layout"], asked["pipelined"]) == (layout, pipelined)]
+            for layout in ("raw", "padded", "plane")
+        ]
+        assert of_layout == [list(range(32, 65_536 + 1, 32)), list(LENGTHS), list(LENGTHS)]
 
 
-def test_a_model_gives_one_case_for_each_length_of_its_q6_k_rows():
+def test_the_domain_holds_both_sides_of_the_threshold():
+    sides = {
+        (asked["id"], asked["rows"], gate.pick(asked).arm)
+        for asked in gate.domain()
+        if asked["threshold"] and asked["tokens"] == 1
+    }
+    assert sides == {
+        (288, 13_888, "dequantized"),
+        (288, 13_889, "v1"),
+        (2048, 1953, "dequantized"),
+        (2048, 1954, "v2"),
+        (5120, 781, "dequantized"),
+        (5120, 782, "v2_dpl"),
+    }
+
+
+def test_a_model_gives_a_case_for_each_shape_of_its_q6_k_tensors_and_layout():
     model = ModelProfile(
         name="m",
         layers=2,
@@ -79,10 +174,16 @@ def test_a_model_gives_one_case_for_each_length_of_its_q6_k_rows():
             Tensor("ffn_up", 18_944, 5120, "q4_k", layers=28),
         ),
     )
-    assert list(gate.model_cases(model)) == [
-        {"id": 3584, "pipelined": True},
-        {"id": 18_944, "pipelined": True},
+    shapes = [(asked["id"], asked["rows"], asked["layout"]) for asked in gate.model_cases(model)]
+    assert shapes == [
+        (3584, 512, "padded"),
+        (3584, 512, "plane"),
+        (3584, 152_064, "padded"),
+        (3584, 152_064, "plane"),
+        (18_944, 3584, "padded"),
+        (18_944, 3584, "plane"),
     ]
+    assert {(asked["tokens"], asked["threshold"]) for asked in gate.model_cases(model)} == {(1, 4_000_000)}
 
 
 @pytest.mark.parametrize(

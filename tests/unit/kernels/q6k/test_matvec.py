@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from guardrail.adapters.launches import recorded
 from guardrail.kernels.q6k import matvec, trials
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -14,27 +13,6 @@ def fresh_knob():
     matvec.pipelined_allowed.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("row_length", "knob", "kernel"),
-    [
-        (5120, "on", "mmvq_v2"),
-        (13_824, "on", "mmvq_v2_pf"),
-        (13_824, "off", "mmvq_v2"),
-        (18_944, "on", "mmvq_v2"),
-    ],
-)
-def test_the_product_is_right_and_launches_what_the_gate_picks(
-    fresh_knob, monkeypatch, row_length, knob, kernel
-):
-    monkeypatch.setenv("GUARDRAIL_Q6K_PIPELINED", knob)
-    trial = trials.random({"id": row_length}, 0, DEVICE)
-    with recorded() as launched:
-        output = matvec.matvec(trial.weights, trial.activations)
-    (reference,) = trial.reference()
-    assert launched == [kernel]
-    assert ((output.double() - reference).norm() / reference.norm()).item() < 1e-6
-
-
 def test_the_knob_is_read_once(fresh_knob, monkeypatch):
     monkeypatch.setenv("GUARDRAIL_Q6K_PIPELINED", "off")
     assert matvec.pipelined_allowed() is False
@@ -42,20 +20,38 @@ def test_the_knob_is_read_once(fresh_knob, monkeypatch):
     assert matvec.pipelined_allowed() is False
 
 
-def test_a_misspelt_knob_stops_the_product(fresh_knob, monkeypatch):
+def test_a_misspelt_knob_is_refused(fresh_knob, monkeypatch):
     monkeypatch.setenv("GUARDRAIL_Q6K_PIPELINED", "yes")
-    trial = trials.random({"id": 256}, 0, DEVICE)
     with pytest.raises(ValueError, match="GUARDRAIL_Q6K_PIPELINED is 'yes'"):
-        matvec.matvec(trial.weights, trial.activations)
+        matvec.pipelined_allowed()
 
 
 def test_an_unknown_arm_is_refused():
     trial = trials.random({"id": 256}, 0, DEVICE)
-    with pytest.raises(ValueError, match=r"arm 'v3'.*v2 and v2_pf"):
+    with pytest.raises(ValueError, match=r"arm 'v3'.*v1, v2, v2_pf, v2_dpl, v2_pf_dpl, dequantized"):
         trial.launch("v3")
 
 
 def test_activations_of_another_length_are_refused():
     trial = trials.random({"id": 512}, 0, DEVICE)
-    with pytest.raises(ValueError, match=r"activations has shape \(8, 40\).*\(16, 40\)"):
-        matvec.launch("v2", trial.weights, trial.activations[:8], trial.output)
+    with pytest.raises(ValueError, match=r"weights has shape \(5, 2, 224\).*\(5, 1, 224\)"):
+        matvec.launch("v2", trial.blocks, trial.groups[0, :8], trial.output[0])
+
+
+def test_raw_blocks_are_refused_by_an_arm_that_reads_padded_ones():
+    trial = trials.random({"id": 512, "layout": "raw"}, 0, DEVICE)
+    with pytest.raises(ValueError, match=r"arm v2: weights has shape \(5, 2, 210\).*\(5, 2, 224\)"):
+        trial.launch("v2")
+
+
+def test_a_row_that_ends_within_a_block_is_refused_by_an_arm_of_whole_blocks():
+    trial = trials.random({"id": 288}, 0, DEVICE)
+    with pytest.raises(ValueError, match="arm v2: 9 units are no whole number of blocks"):
+        trial.launch("v2")
+
+
+def test_a_strided_output_is_refused():
+    trial = trials.random({"id": 512}, 0, DEVICE)
+    output = torch.empty(10, device=DEVICE)[::2]
+    with pytest.raises(ValueError, match=r"output has shape \(5,\) and strides \(2,\)"):
+        matvec.launch("v2", trial.blocks, trial.groups[0], output)

@@ -1,0 +1,1 @@
+"""What the matrix-vector products of the k-quantized formats share: activations, gate rules, matrices."""
