@@ -7,13 +7,16 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import guardrail
 from guardrail import registry
 from guardrail.adapters.device import Gpu, executing_gpu
+from guardrail.adapters.gpu_lock import GpuLock
+from guardrail.adapters.machine import diagnose
 from guardrail.adapters.surroundings import knobs, provenance, versions
 from guardrail.adapters.workers import WorkerPool
 from guardrail.compiled.architectures import ARCHITECTURES
@@ -23,8 +26,11 @@ from guardrail.errors import UsageError
 from guardrail.families import Family
 from guardrail.probes.interface import Context, Probe
 from guardrail.probes.references import modules_of
+from guardrail.reanchor.toolchain import toolchain
+from guardrail.records.doctor import Diagnosis
 from guardrail.records.report import GuardResult, RunReport
 from guardrail.records.task import Task
+from guardrail.rules.anchors import Today, review_anchors
 from guardrail.selftest import run_controls
 from guardrail.sources import combined_hash
 from guardrail.spec.guards import Guard, GuardKind, LoadedGuard
@@ -32,6 +38,7 @@ from guardrail.spec.load import load_guards
 from guardrail.spec.profile_files import load_profiles
 from guardrail.spec.profiles import DeviceProfile, Profiles
 from guardrail.store.cache import CachingRunner, MeasurementCache, cache_folder, canonical
+from guardrail.store.evidence import anchor_fault
 from guardrail.store.runs import judge_again
 
 ProgressListener = Callable[[Progress], None]
@@ -52,6 +59,8 @@ class Selection:
     """Measure again what the cache holds, on new random inputs."""
     debug: bool = False
     """Show the traceback of every task that fails."""
+    strict: bool = False
+    """Fail where a measurement has left the bound derived from its anchor behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +132,7 @@ class Workspace:
             named = [
                 *(self.profiles.models[name] for name in getattr(loaded.guard, "models", ())),
                 *(self.profiles.devices[name].model_dump() for name in getattr(loaded.guard, "devices", ())),
+                *(self.subject(name, (FileSubject,)).sha256 for name in _further_files(loaded.guard)),
             ]
             digest = _subject_hash(loaded.guard, subject, named, self.selection.profile)
             jobs.append(Job(loaded, probe, subject, digest))
@@ -136,12 +146,17 @@ class Workspace:
             interpreted=self.gpu is None,
             seed=random.SystemRandom().randrange(2**31) if self.selection.fresh else 0,
             devices=self.profiles.devices,
+            folder=str(self.folder),
+            gpu_name=self.gpu.name if self.gpu else None,
         )
 
     def runner(self) -> CachingRunner:
         """Make the runner that every task of this run goes through."""
         tracebacks = sys.stderr if self.selection.debug else None
-        pool = WorkerPool([str(self.folder)], len(os.sched_getaffinity(0)), self.gpu is None, tracebacks)
+        lock = GpuLock(self.gpu.uuid, sys.stderr) if self.gpu else None
+        pool = WorkerPool(
+            [str(self.folder)], len(os.sched_getaffinity(0)), self.gpu is None, tracebacks, lock
+        )
         surroundings = canonical([versions(), self.knobs(), self.gpu])
         return CachingRunner(
             pool,
@@ -191,19 +206,27 @@ def open_workspace(selection: Selection) -> Workspace:
             workspace.subject(guard.subject, probes[guard.probe].subjects)
             if guard.control is not None:
                 workspace.subject(guard.control, probes[guard.probe].subjects)
+            for name in _further_files(guard):
+                workspace.subject(name, (FileSubject,))
         except UsageError as error:
             return str(error)
         return None
 
     workspace = Workspace(selection, probes, families, profiles, ())
-    guards = load_guards(selection.guards_file, guard_kinds(probes), profiles, subject_fault)
+    guards = load_guards(
+        selection.guards_file,
+        guard_kinds(probes),
+        profiles,
+        subject_fault,
+        functools.partial(anchor_fault, folder),
+    )
     return Workspace(selection, probes, families, profiles, guards, workspace.gpu)
 
 
 def guard_kinds(probes: Mapping[str, Probe[Any]]) -> dict[str, GuardKind]:
     """List what each probe asks of its guards."""
     return {
-        name: GuardKind(probe.guard, {metric.name: metric for metric in probe.metrics})
+        name: GuardKind(probe.guard, {metric.name: metric for metric in probe.metrics}, probe.names_metrics)
         for name, probe in probes.items()
     }
 
@@ -211,7 +234,10 @@ def guard_kinds(probes: Mapping[str, Probe[Any]]) -> dict[str, GuardKind]:
 def check(selection: Selection, on_progress: ProgressListener) -> RunReport:
     """Measure and judge the selected guards."""
     workspace = open_workspace(selection)
-    return _report(workspace, lambda jobs: run(jobs, workspace.runner(), workspace.context()), on_progress)
+    measured = _report(
+        workspace, lambda jobs: run(jobs, workspace.runner(), workspace.context()), on_progress
+    )
+    return _with_reviewed_anchors(workspace, measured)
 
 
 def self_test(selection: Selection, on_progress: ProgressListener) -> RunReport:
@@ -227,7 +253,17 @@ def self_test(selection: Selection, on_progress: ProgressListener) -> RunReport:
 def check_saved(selection: Selection, saved: Path) -> RunReport:
     """Judge a saved report by the bounds of the guards file as it is now."""
     workspace = open_workspace(selection)
-    return judge_again(saved, workspace.jobs(), str(selection.guards_file))
+    judged = judge_again(saved, workspace.jobs(), str(selection.guards_file))
+    return _with_reviewed_anchors(workspace, judged)
+
+
+def doctor(guards_file: Path) -> Diagnosis:
+    """Examine this machine, by the device profiles beside a guards file, be it there or not, and the shipped.
+
+    Raises:
+        ConfigurationError: Profiles are wrong.
+    """
+    return diagnose(load_profiles(guards_file, frozenset(ARCHITECTURES)).devices.values())
 
 
 def _report(
@@ -256,6 +292,13 @@ def _report(
     )
 
 
+def _with_reviewed_anchors(workspace: Workspace, report: RunReport) -> RunReport:
+    """Add to each guard's result what a reader should know of its anchors."""
+    today = Today(date.today(), toolchain(report.provenance), workspace.selection.strict)
+    pairs = zip(workspace.selected(), report.guards, strict=True)
+    return replace(report, guards=tuple(review_anchors(loaded, result, today) for loaded, result in pairs))
+
+
 def _matches(guard_id: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatch.fnmatchcase(guard_id, pattern) for pattern in patterns)
 
@@ -266,10 +309,16 @@ def _task_key(surroundings: str, task: Task) -> str:
     return combined_hash(modules, task.function, task.environment, canonical(task.arguments), surroundings)
 
 
+def _further_files(guard: Guard) -> tuple[str, ...]:
+    """Name the files that a guard reads beside its subject."""
+    against: str | None = getattr(guard, "against", None)
+    return () if against is None else (against,)
+
+
 def _subject_hash(guard: Guard, subject: Any, profiles: Sequence[Any], profile: str | None) -> str:
     """Hash all of a subject that can change what is measured for it, and what the guard asks to measure."""
     asked = canonical([guard.model_dump(mode="json", exclude={"title", "require", "control"}), profile])
     if isinstance(subject, FileSubject):
         # Not its path: a report judged elsewhere is about the same file under another folder.
-        return combined_hash((), subject.sha256, asked)
+        return combined_hash((), subject.sha256, canonical(profiles), asked)
     return combined_hash(modules_of(subject.references), canonical(subject), canonical(profiles), asked)

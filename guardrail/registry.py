@@ -16,10 +16,15 @@ from guardrail.probes.interface import Probe
 _PROBES = {
     "capacity": "guardrail.probes.capacity:CapacityProbe",
     "census": "guardrail.probes.census:CensusProbe",
+    "command": "guardrail.probes.command:CommandProbe",
+    "decode": "guardrail.probes.decode:DecodeProbe",
     "dispatch": "guardrail.probes.dispatch:DispatchProbe",
+    "kv_budget": "guardrail.probes.kv_budget:KvBudgetProbe",
     "numerics": "guardrail.probes.numerics:NumericsProbe",
     "pool": "guardrail.probes.pool:PoolProbe",
+    "reduction_layouts": "guardrail.probes.reduction_layouts:ReductionLayoutsProbe",
     "resources": "guardrail.probes.resources:ResourcesProbe",
+    "timing": "guardrail.probes.timing:TimingProbe",
 }
 
 _SUBJECT = re.compile(r"^(?:(?P<module>[\w.]+):)?(?P<family>\w+)(?:\.(?P<name>[\w.-]+))?$")

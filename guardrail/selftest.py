@@ -62,7 +62,7 @@ def _controls(job: Job, resolve: Callable[[str, tuple[type, ...]], Any]) -> list
     if guard.control is not None:
         named = resolve(guard.control, job.probe.subjects)
         return [Control(guard.control, "named by the guard", named, tuple(guard.require))]
-    stated: Sequence[Control[Any]] = getattr(job.subject, "controls", ())
+    stated = job.probe.controls(guard, job.subject)
     return [control for control in stated if set(control.turns_red) & set(guard.require)]
 
 

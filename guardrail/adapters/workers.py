@@ -15,6 +15,8 @@ from typing import Any, TextIO
 
 from pebble import ProcessExpired, ProcessPool
 
+from guardrail.adapters.cuda_faults import cuda_fault
+from guardrail.adapters.gpu_lock import GpuLock
 from guardrail.errors import GuardrailError, ToolMissingError
 from guardrail.records.task import Done, Environment, Failed, Outcome, Task
 
@@ -28,15 +30,22 @@ class WorkerPool:
         workers: Processes at a time.
         interpreted: Whether kernels run in Triton's interpreter.
         tracebacks: Where the tracebacks of failed tasks are written; nowhere where None.
+        gpu_lock: Held while anything runs that may use the GPU; None where there is none.
     """
 
     def __init__(
-        self, search_path: Sequence[str], workers: int, interpreted: bool, tracebacks: TextIO | None = None
+        self,
+        search_path: Sequence[str],
+        workers: int,
+        interpreted: bool,
+        tracebacks: TextIO | None = None,
+        gpu_lock: GpuLock | None = None,
     ) -> None:
         self._search_path = tuple(search_path)
         self._workers = workers
         self._interpreted = interpreted
         self._tracebacks = tracebacks
+        self._gpu_lock = gpu_lock
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Outcome]]:
         """See `guardrail.engine.Runner.run`."""
@@ -48,10 +57,20 @@ class WorkerPool:
     def _run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Outcome]]:
         for environment in Environment:
             positions = [index for index, task in enumerate(tasks) if task.environment is environment]
+            if not positions:
+                continue
             if environment is Environment.EXECUTE and not self._interpreted:
-                yield from self._run_on_gpu(tasks, positions)
-            elif positions:
+                with self._gpu_for_itself():
+                    yield from self._run_on_gpu(tasks, positions)
+            elif environment is Environment.COMMAND:
+                with self._gpu_for_itself():
+                    for position in positions:
+                        yield from self._run_in(environment, tasks, [position])
+            else:
                 yield from self._run_in(environment, tasks, positions)
+
+    def _gpu_for_itself(self) -> contextlib.AbstractContextManager[None]:
+        return self._gpu_lock.held() if self._gpu_lock else contextlib.nullcontext()
 
     def _run_in(
         self, environment: Environment, tasks: Sequence[Task], positions: Sequence[int]
@@ -113,6 +132,8 @@ def _outcome(future: "Future[Outcome]", task: Task) -> Outcome:
 def _prepare(environment: Environment, interpreted: bool, search_path: Sequence[str]) -> None:
     """Set a fresh worker up before it imports anything that reads the environment."""
     sys.path[:0] = [folder for folder in search_path if folder not in sys.path]
+    if environment is Environment.COMMAND:
+        return
     os.environ.pop("TRITON_INTERPRET", None)
     if environment is Environment.EXECUTE and interpreted:
         os.environ["TRITON_INTERPRET"] = "1"
@@ -131,6 +152,7 @@ def _call(task: Task) -> Outcome:
     module, _, name = task.function.partition(":")
     try:
         value = getattr(importlib.import_module(module), name)(**task.arguments)
+        _leave_gpu_idle()
         # What is measured is the same data as what the cache will give back.
         plain = json.loads(json.dumps(value, default=plain_data))
     except GuardrailError as error:
@@ -138,8 +160,17 @@ def _call(task: Task) -> Outcome:
     except ModuleNotFoundError as error:
         return Failed(_missing(error), traceback.format_exc())
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's kernel may raise anything
-        return Failed(f"{type(error).__name__}: {_first_line(error)}", traceback.format_exc())
+        reason = cuda_fault(str(error)) or f"{type(error).__name__}: {_first_line(error)}"
+        return Failed(reason, traceback.format_exc())
     return Done(plain, time.perf_counter() - start)
+
+
+def _leave_gpu_idle() -> None:
+    """Wait for what the task launched, so that its faults are its own, and give its memory back."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
 
 
 def _missing(error: ModuleNotFoundError) -> str:

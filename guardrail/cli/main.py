@@ -1,19 +1,28 @@
 """The typer application and the way errors become exit codes."""
 
 import io
+import signal
 import sys
 import traceback
+from types import FrameType
 from typing import Annotated
 
 import typer
 
 import guardrail
+from guardrail.cli.ab import ab
 from guardrail.cli.cache import cache
 from guardrail.cli.check import check
+from guardrail.cli.doctor import doctor
+from guardrail.cli.history import history
 from guardrail.cli.kv import kv_app
+from guardrail.cli.ledger import ledger_app
 from guardrail.cli.list import list_app
+from guardrail.cli.profile import profile
+from guardrail.cli.reanchor import reanchor
 from guardrail.cli.resources import resources
 from guardrail.cli.schema import schema
+from guardrail.cli.show import show
 from guardrail.errors import ExitCode, GuardrailError
 
 app = typer.Typer(
@@ -25,10 +34,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(check)
+app.command()(show)
+app.command()(history)
+app.command()(reanchor)
 app.command()(resources)
+app.command()(profile)
+app.command()(ab)
+app.add_typer(ledger_app, name="ledger")
 app.add_typer(kv_app, name="kv")
 app.add_typer(list_app, name="list")
 app.command()(schema)
+app.command()(doctor)
 app.command()(cache)
 
 _DEBUG = "--debug"
@@ -54,6 +70,7 @@ def _options(
 def main() -> None:
     """Run the command line; an error is one message and its exit code."""
     _accept_any_text()
+    signal.signal(signal.SIGTERM, _end)
     try:
         app()
     except GuardrailError as error:
@@ -63,6 +80,11 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - a bug must not leave with 1, which says that a guard failed
         message = f"{type(error).__name__}: {error}. This is a bug; 'guardrail --debug ...' shows where"
         _fail(message, ExitCode.NOT_MEASURED)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Leave through every block that ends workers and commands, which would go on without this process."""
+    sys.exit(128 + number)
 
 
 def _fail(message: str, code: int) -> None:

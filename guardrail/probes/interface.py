@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from guardrail.families import ModelProfile
+from guardrail.families import Control, ModelProfile
 from guardrail.records.measurement import Measurement, Metric, Unmeasured
 from guardrail.records.task import Outcome, Task
 from guardrail.spec.guards import Guard
@@ -32,6 +32,10 @@ class Context:
     """First seed of random inputs."""
     devices: Mapping[str, DeviceProfile] = field(default_factory=dict)
     """Device profiles that guards may name."""
+    folder: str = "."
+    """Folder of the guards file, where a user's commands run."""
+    gpu_name: str | None = None
+    """The GPU that kernels run on, as its driver names it; None where they are interpreted."""
 
 
 class Probe(ABC, Generic[G]):
@@ -42,6 +46,8 @@ class Probe(ABC, Generic[G]):
     """The keys that a guard of this probe may have."""
     subjects: ClassVar[tuple[type, ...]]
     """Kinds of subject that the probe can measure."""
+    names_metrics: ClassVar[bool] = False
+    """True where a guard names its metrics itself, under its key ``metrics``."""
 
     @abstractmethod
     def measure(self, guard: G, subject: Any, context: Context) -> Measuring:
@@ -58,6 +64,11 @@ class Probe(ABC, Generic[G]):
         Returns:
             Measurements, and what could not be measured.
         """
+
+    def controls(self, guard: G, subject: Any) -> Sequence[Control[Any]]:
+        """List the negative controls that a guard's subject, or the guard itself, states."""
+        stated: Sequence[Control[Any]] = getattr(subject, "controls", ())
+        return stated
 
     def narrowed(self, guard: G, context: Context) -> G:
         """Shrink a guard to what a negative control needs to be seen by."""

@@ -105,7 +105,7 @@ class CachingRunner:
             positions.setdefault(self._key(task), []).append(index)
         missing: list[str] = []
         for key, places in positions.items():
-            known = self._measured.get(key) or (None if self._fresh else self._cache.get(key))
+            known = self._measured.get(key) or self._kept(key, tasks[places[0]])
             if known is None:
                 missing.append(key)
             else:
@@ -115,9 +115,12 @@ class CachingRunner:
         for place, outcome in self._inner.run([tasks[positions[key][0]] for key in missing]):
             key = missing[place]
             self._measured[key] = outcome
-            if isinstance(outcome, Done):
+            if isinstance(outcome, Done) and tasks[positions[key][0]].reusable:
                 self._cache.put(key, outcome)
             yield from ((index, outcome) for index in positions[key])
+
+    def _kept(self, key: str, task: Task) -> Done | None:
+        return self._cache.get(key) if task.reusable and not self._fresh else None
 
 
 def canonical(value: Any) -> str:

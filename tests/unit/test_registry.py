@@ -48,14 +48,28 @@ def test_the_bundled_families_load_without_device_libraries():
 
 def test_every_probe_is_made():
     found = registry.probes()
-    assert list(found) == ["capacity", "census", "dispatch", "numerics", "pool", "resources"]
+    assert list(found) == [
+        "capacity",
+        "census",
+        "command",
+        "decode",
+        "dispatch",
+        "kv_budget",
+        "numerics",
+        "pool",
+        "resources",
+        "timing",
+    ]
     assert {name: len(probe.metrics) for name, probe in found.items()} == {
         "capacity": 2,
         "census": 3,
+        "command": 0,
+        "decode": 10,
         "dispatch": 8,
         "numerics": 4,
         "pool": 4,
         "resources": 6,
+        "timing": 11,
     }
 
 
@@ -84,7 +98,11 @@ def test_a_family_alone_names_its_only_subject_of_a_kind(folder):
 @pytest.mark.parametrize(
     ("name", "kinds", "message"),
     [
-        ("q7k.mmvq", (Gate,), "there is no family 'q7k'; known families: int4_attention, q6k"),
+        (
+            "q7k.mmvq",
+            (Gate,),
+            "there is no family 'q7k'; known families: int4_attention, q4k, q6k, reference_decode",
+        ),
         ("q6k.mmvk", (Gate,), "family q6k has no gate 'mmvk'; it has: mmvq"),
         ("q6k.mmvq", (Plan,), "family q6k has no plan 'mmvq'; it has: none"),
         ("q6k.mmvq", (Kernel, Operation), "family q6k has no kernel or operation 'mmvq'; it has: "),

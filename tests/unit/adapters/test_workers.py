@@ -74,16 +74,17 @@ def test_a_hang_is_killed_at_its_timeout_and_the_next_task_runs():
 def test_each_environment_has_processes_of_its_own(monkeypatch):
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    host, compiling, executing = (
-        outcome.value for outcome in run(*(task("process_facts", e) for e in Environment))
-    )
-    facts = [
-        (each["TRITON_INTERPRET"], each["CUDA_VISIBLE_DEVICES"]) for each in (host, compiling, executing)
-    ]
-    assert facts == [(None, "3"), (None, "3"), ("1", "")]
-    assert len({each["pid"] for each in (host, compiling, executing)}) == 3
-    assert host["OMP_NUM_THREADS"] == "1"
-    assert TESTS in host["path"]
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    found = [outcome.value for outcome in run(*(task("process_facts", e) for e in Environment))]
+    names = ("TRITON_INTERPRET", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS")
+    assert dict(zip(Environment, (tuple(each[name] for name in names) for each in found), strict=True)) == {
+        Environment.HOST: (None, "3", "1"),
+        Environment.COMPILE: (None, "3", "1"),
+        Environment.EXECUTE: ("1", "", "1"),
+        Environment.COMMAND: ("1", "3", "5"),
+    }
+    assert len({each["pid"] for each in found}) == 4
+    assert all(TESTS in each["path"] for each in found)
 
 
 def test_kernels_are_not_interpreted_where_there_is_a_gpu(monkeypatch):
@@ -97,7 +98,10 @@ def test_a_gpu_worker_that_failed_is_not_used_again():
     names = ["work_unless_spoiled", "spoil", "work_unless_spoiled", "spoil"]
     outcomes = run(*(task(name, Environment.EXECUTE) for name in names), interpreted=False)
     assert [type(outcome) for outcome in outcomes] == [Done, Failed, Done, Failed]
-    assert outcomes[1].reason == "RuntimeError: CUDA error: an illegal memory access was encountered"
+    assert outcomes[1].reason == (
+        "a kernel read or wrote memory that is not its own (illegal memory access); compute-sanitizer names the "
+        "kernel and the line. CUDA says: CUDA error: an illegal memory access was encountered"
+    )
 
 
 def test_nothing_that_a_task_prints_reaches_the_report():

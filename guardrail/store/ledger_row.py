@@ -1,0 +1,85 @@
+"""One row of the ledger."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from guardrail.errors import UsageError
+from guardrail.spec.fields import Number, Slug, Strict, Text
+from guardrail.spec.messages import sentence
+
+Verdict = Literal["registered", "landed", "killed", "measured-only", "vetoed-before-build"]
+
+_NEEDED: dict[str, tuple[str, ...]] = {
+    "registered": ("criterion", "arms"),
+    "landed": ("commit", "lesson"),
+    "killed": ("lesson", "reopen"),
+    "measured-only": ("arms",),
+    "vetoed-before-build": ("lesson", "reopen"),
+}
+"""What a row must state beside what every row states, by its verdict."""
+
+
+class Row(Strict):
+    """A lever that was tried or registered, or an anchor that was moved."""
+
+    id: Slug = Field(description="Stable name, unique in the file.")
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")] = Field(description="Year-month-day.")
+    verdict: Verdict = Field(description="Where the lever stands with this row.")
+    what: Text = Field(description="The lever, in one sentence.")
+    mechanism: Text = Field(description="Why it should help, with the arithmetic.")
+    criterion: Annotated[list[str], Field(min_length=1)] | None = Field(
+        None, description="What was to decide, written before anything was measured."
+    )
+    commit: Text | None = Field(None, description="The commit that was measured.")
+    arms: Annotated[dict[str, str], Field(min_length=1)] | None = Field(
+        None, description="What was compared, by arm."
+    )
+    metric: Text | None = Field(None, description="What was measured, with its unit.")
+    estimate: Number | None = Field(None, description="The measured ratio B/A.")
+    interval: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="Interval of the ratio."
+    )
+    confidence: Number | None = Field(None, gt=0, lt=1, description="Confidence of the interval.")
+    outcome: Literal["accept", "veto", "undecided"] | None = Field(
+        None, description="What the registered criterion decided."
+    )
+    lesson: Text | None = Field(None, description="What the next one should know.")
+    reopen: Text | None = Field(None, description="What would make it worth another try.")
+    registered: Slug | None = Field(None, description="The earlier row that registered the criterion.")
+    corrects: Slug | None = Field(None, description="The earlier row that this one corrects.")
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> "Row":
+        missing = [key for key in _NEEDED[self.verdict] if getattr(self, key) is None]
+        if missing:
+            raise ValueError(f"a row with verdict {self.verdict} needs {' and '.join(map(repr, missing))}")
+        if self.verdict == "registered" and (self.outcome or self.interval):
+            raise ValueError("a registered row precedes the measurement; its result is a row of its own")
+        if self.interval is not None and self.interval[0] > self.interval[1]:
+            raise ValueError(f"the interval {self.interval} ends before it begins")
+        return self
+
+    def stated(self) -> dict[str, Any]:
+        """Give the keys that the row states, in the order of this class."""
+        return self.model_dump(exclude_none=True)
+
+    def text(self) -> str:
+        """Give everything that a search may find."""
+        return " ".join(map(str, self.stated().values())).lower()
+
+
+def make_row(stated: Mapping[str, Any]) -> Row:
+    """Make a row of what a command states, leaving out what is None.
+
+    Raises:
+        UsageError: It is no complete row; says everything that is wrong.
+    """
+    try:
+        return Row.model_validate({key: value for key, value in stated.items() if value is not None})
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+        words = [(each["loc"], sentence(each["type"], each.get("ctx", {}), each["msg"])) for each in found]
+        reasons = (f"{'.'.join(map(str, place))} {text}" if place else text for place, text in words)
+        raise UsageError("\n".join(reasons)) from None

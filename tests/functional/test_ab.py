@@ -1,0 +1,191 @@
+import json
+import shlex
+import sys
+
+import pytest
+
+BENCH = """
+import json, os, random, sys, time
+scale = float(os.environ.get("SCALE", "1")) * float(sys.argv[1] if len(sys.argv) > 1 else 1)
+rng = random.Random()
+print("loading", os.environ.get("TRITON_CACHE_DIR", "shared"), file=sys.stderr)
+print(json.dumps({"ms": scale * rng.gauss(10.0, 0.01), "copy_ms": rng.gauss(5.0, 0.001)}))
+"""
+PYTHON = shlex.quote(sys.executable)
+CRITERIA = ("--accept", "B/A <= 0.996", "--veto", "B/A >= 1.004")
+LEVER = ("--what", "scale the decode step", "--mechanism", "2% less work is 2% less time")
+SHORT = ("--pairs", "6", "--confidence", "0.9")
+BASE = ("ab", "--a", f"{PYTHON} bench.py", "--metric", "ms", "--warmup", "0")
+
+
+@pytest.fixture(autouse=True)
+def bench(folder):
+    (folder / "bench.py").write_text(BENCH)
+    return folder
+
+
+def rows(guardrail):
+    return guardrail("ledger", "list").stdout.splitlines()[1:]
+
+
+def test_a_gain_is_accepted_and_written_down(guardrail, folder):
+    found = guardrail(
+        *BASE, "--b-env", "SCALE=0.98", *CRITERIA, *LEVER, "--id", "scale", "--control", "copy_ms"
+    )
+    assert (found.returncode, found.stderr) == (0, "")
+    lines = found.stdout.splitlines()
+    assert "environment: SCALE is unset in A, 0.98 in B" in lines
+    assert "registered: accept B/A <= 0.996, veto B/A >= 1.004 (ledger.yaml, row scale)" in lines
+    assert lines[-2].startswith("accept: B/A is 0.9")
+    assert lines[-1] == "ledger: scale-result"
+    header = next(number for number, line in enumerate(lines) if line.startswith("pair"))
+    pairs = [line.split() for line in lines[header + 1 : header + 9]]
+    assert [(number, first) for number, first, *_ in pairs] == list(zip("12345678", "ABABABAB", strict=True))
+    shown = guardrail("ledger", "show", "scale-result").stdout
+    assert "outcome     accept" in shown
+    assert "registered  scale" in shown
+    again = guardrail(*BASE, "--b-env", "SCALE=0.9", *CRITERIA, *LEVER, "--id", "scale")
+    assert again.returncode == 2
+    assert "--id scale: ledger.yaml:4 holds 'scale' already; another attempt is another row" in again.stderr
+
+
+def test_a_loss_is_vetoed_and_prior_art_is_shown_before_the_next_try(guardrail):
+    lost = guardrail(*BASE, *SHORT, "--b", f"{PYTHON} bench.py 1.02", *CRITERIA, *LEVER, "--id", "more-work")
+    assert lost.returncode == 1
+    assert "veto: B/A is 1.0" in lost.stdout
+    again = guardrail(*BASE, *SHORT, "--b", f"{PYTHON} bench.py 1.03", *CRITERIA, *LEVER, "--id", "even-more")
+    assert again.stdout.splitlines()[0].startswith("ledger: more-work (registered, ")
+    assert [row.split()[0] for row in rows(guardrail)] == [
+        "more-work", "more-work-result", "even-more", "even-more-result",
+    ]  # fmt: skip
+
+
+def test_no_difference_is_undecided(guardrail):
+    found = guardrail(*BASE, "--b-env", "OTHER=1", *CRITERIA, *LEVER, "--id", "nothing", *SHORT)
+    assert found.returncode == 4
+    assert "undecided: B/A is" in found.stdout
+    assert "6 pairs are all that may be taken" in found.stdout
+
+
+def test_an_arm_compared_with_itself_writes_nothing_down(guardrail, folder):
+    found = guardrail(*BASE, *SHORT, "--self-compare", "--json")
+    document = json.loads(found.stdout)
+    assert found.returncode in (0, 1)
+    assert (document["self_compare"], document["looks"], len(document["pairs"])) == (True, [6], 6)
+    assert document["verdict"] == ("accept" if found.returncode == 0 else "veto")
+    assert not (folder / "ledger.yaml").exists()
+
+
+def test_the_json_document_holds_every_run(guardrail, folder):
+    found = guardrail(*BASE, *SHORT, "--b-env", "SCALE=0.9", *CRITERIA, *LEVER, "--id", "scale", "--json")
+    document = json.loads(found.stdout)
+    assert (document["verdict"], document["pairs_judged"], document["ledger_row"]) == (
+        "accept",
+        6,
+        "scale-result",
+    )
+    assert document["arms"]["B"]["environment"] == {"SCALE": "0.9"}
+    assert [len(files) for files in (document["arms"][side]["files"] for side in "AB")] == [2, 2]
+    assert all(run["a"]["values"]["ms"] > 9.8 > 9.2 > run["b"]["values"]["ms"] for run in document["pairs"])
+    assert "B/A" in found.stderr
+
+
+def test_a_decode_metric_reports_steps_and_text(guardrail, folder):
+    (folder / "decode.py").write_text(
+        "import json, os, random\n"
+        "steps, step = int(os.environ['STEPS']), float(os.environ['STEP'])\n"
+        "times = [number * step + random.uniform(0, 1e-6) for number in range(steps)]\n"
+        "request = {'content_times': times, 'completion_tokens': 256, 'text': 'a' * steps}\n"
+        "print(json.dumps({'requests': [request]}))\n"
+    )
+    arms = (
+        "--a",
+        f"{PYTHON} decode.py",
+        "--a-env",
+        "STEPS=133",
+        "--a-env",
+        "STEP=0.02",
+        "--b-env",
+        "STEPS=153",
+    )
+    options = ("--reader", "decode", "--warmup", "0", *SHORT, *CRITERIA, *LEVER, "--b-env", "STEP=0.019")
+    found = guardrail("ab", *arms, *options, "--metric", "decode", "--id", "steps")
+    assert found.returncode == 0
+    assert "A: steps 133" in found.stdout
+    assert "B: steps 153" in found.stdout
+    refused = guardrail("ab", *arms, *options, "--metric", "tokens_per_second", "--id", "tokens")
+    assert refused.returncode == 3
+    assert (
+        "arm B, pair 1: steps is 153, in the first run it was 133; only like can be compared"
+        in refused.stderr
+    )
+
+
+def test_fresh_caches_are_private_to_each_run(guardrail, folder):
+    (folder / "cache.py").write_text(
+        "import os, pathlib\n"
+        "folder = pathlib.Path(os.environ['TRITON_CACHE_DIR'])\n"
+        "held = len(list(folder.iterdir()))\n"
+        "(folder / 'kernel').touch()\n"
+        "print('held', 1 + held)\n"
+    )
+    options = (
+        "--reader",
+        "regex",
+        "--metric",
+        r"held (\d+)",
+        *CRITERIA,
+        *LEVER,
+        "--b-env",
+        "KNOB=1",
+        "--pairs",
+        "6",
+    )
+    fresh = guardrail(
+        "ab", "--a", f"{PYTHON} cache.py", *options, "--cache", "fresh", "--id", "fresh", "--json"
+    )
+    kept = guardrail("ab", "--a", f"{PYTHON} cache.py", *options, "--cache", "arm", "--id", "arm", "--json")
+    values = [
+        [run["a"]["values"][r"held (\d+)"] for run in json.loads(found.stdout)["pairs"]]
+        for found in (fresh, kept)
+    ]
+    assert values == [[1.0] * 6, [2.0] * 6]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*CRITERIA, *LEVER, "--id", "same"), "the arms are one and the same"),
+        (("--b-env", "X=1"), "give --accept and --veto"),
+        (
+            ("--b-env", "X=1", *CRITERIA),
+            "give --id and --what and --mechanism: the criterion is written into",
+        ),
+        (("--b-env", "X", *CRITERIA), "--b-env X: expected NAME=VALUE"),
+        (("--b-env", "X=1", "--b-env", "X=2"), "--b-env X is given twice"),
+        (("--b", "python 'x"), '--b "python \'x": No closing quotation'),
+        (("--cache", "warm"), "--cache warm: expected one of shared, arm, fresh"),
+        (("--accept", "B/A < 1"), "--accept 'B/A < 1': expected a bound"),
+        (("--confidence", "95"), "--confidence 95: expected a probability between 0 and 1"),
+        (
+            ("--b-env", "X=1", *CRITERIA, *LEVER, "--id", "Not a slug"),
+            "id must be lower-case letters and digits",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_runs(guardrail, folder, arguments, message):
+    (folder / "bench.py").write_text("import pathlib; pathlib.Path('ran').touch()")
+    found = guardrail(*BASE, *arguments)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr
+    assert not (folder / "ran").exists()
+    assert not (folder / "ledger.yaml").exists()
+
+
+def test_a_run_that_fails_leaves_a_registered_row_without_a_result(guardrail, folder):
+    (folder / "bench.py").write_text("import sys; sys.exit('out of memory')")
+    found = guardrail(*BASE, "--b-env", "SCALE=0.9", *CRITERIA, *LEVER, "--id", "scale")
+    assert found.returncode == 3
+    assert f"'{PYTHON} bench.py' ended with exit code 1; it said last: out of memory" in found.stderr
+    assert [row.split()[0] for row in rows(guardrail)] == ["scale"]
