@@ -67,6 +67,7 @@ def test_the_shipped_models_have_their_published_geometry(tmp_path: Path) -> Non
         "qwen2.5-14b": (48, 5120, 40, 8, 128, 152064),
         "qwen3.8-27b": (64, 5120, 24, 4, 256, 248320),
         "qwen3.8-27b-dflash2": (5, 5120, 32, 8, 128, None),
+        "tiny-decode": (2, 256, 4, 2, 64, 512),
     }
     assert models["qwen3.8-27b"].attention_layers == 16
     assert models["qwen3.8-27b"].drafter == "qwen3.8-27b-dflash2"

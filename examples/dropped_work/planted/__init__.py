@@ -1,0 +1,1 @@
+"""A q6_K gate that forgot its upper bound."""

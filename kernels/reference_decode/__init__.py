@@ -1,0 +1,1 @@
+"""A decode engine of reference: one step of a Llama-shaped model over the bundled kernels."""

@@ -1,0 +1,117 @@
+"""The engine's attention: one pool of scratch, one composed call a layer."""
+
+from dataclasses import dataclass
+
+import torch
+
+from guardrail.kernels.int4_attention import launch, plan, scratch_tensors, tuning
+from guardrail.kernels.int4_attention.attention import Attention
+from guardrail.kernels.int4_attention.breaches import BreachState
+from guardrail.kernels.int4_attention.census import Census
+from guardrail.kernels.int4_attention.scratch import ScratchPool, ScratchSet
+from guardrail.kernels.int4_attention.scratch_plan import guardrail_layout, layer_of
+from guardrail.kernels.int4_attention.scratch_tensors import ScratchTensors
+from guardrail.kernels.reference_decode.cache import KvCache
+from guardrail.kernels.reference_decode.geometry import Geometry
+
+_INTERPRETED_PROCESSORS = 2
+
+
+class AttentionPool:
+    """The scratch that all layers share.
+
+    Args:
+        geometry: The model.
+        sequences: Sequences of a batch.
+        device: Where.
+    """
+
+    def __init__(self, geometry: Geometry, sequences: int, device: str) -> None:
+        processors, capability = _device_facts(device)
+        self.engine = plan.Engine(
+            max_num_batched_tokens=sequences,
+            max_num_seqs=sequences,
+            seq_threshold=plan.seq_threshold(geometry.kv_heads),
+        )
+        self.layer = layer_of(
+            geometry.query_heads, geometry.kv_heads, geometry.head_size, processors, capability
+        )
+        self.census = Census(BreachState())
+        self._plan = guardrail_layout(self.engine, self.layer)
+        self._device = device
+        self._pool: ScratchPool[ScratchTensors] = ScratchPool(scratch_tensors.allocate)
+
+    def load(self) -> ScratchSet[ScratchTensors]:
+        """Give a layer its scratch while the model is loaded."""
+        return self._pool.load(self._plan, self._device)
+
+    def adopt(self) -> ScratchSet[ScratchTensors]:
+        """Give the scratch to who builds the batches, after the budget was fixed."""
+        return self._pool.adopt(self._plan, self._device, self)
+
+    def resident_bytes(self) -> int:
+        """Size all scratch that is allocated."""
+        return sum(held.plan.bytes for held in self._pool.resident())
+
+    def attention(self, scratch: ScratchSet[ScratchTensors]) -> Attention:
+        """Compose what one call of any layer does."""
+        return Attention(self.engine, self.layer, scratch, self.census)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the tokens of one step go; rewritten by every step."""
+
+    positions: torch.Tensor
+    """Tokens before the new one, int64 [sequences]."""
+    slots: torch.Tensor
+    """int64 [sequences]."""
+    seq_lens: torch.Tensor
+    """Keys with the new one, int32 [sequences]."""
+    query_starts: torch.Tensor
+    """int32 [sequences + 1]: one token each."""
+
+
+def attend(
+    attention: Attention,
+    cache: KvCache,
+    layer: int,
+    heads: torch.Tensor,
+    places: Places,
+    output: torch.Tensor,
+    longest_context: int,
+) -> None:
+    """Write a layer's new keys and values, and attend to all of them.
+
+    Args:
+        attention: The composed call.
+        cache: Of all layers.
+        layer: Which one.
+        heads: Query, key and value heads, fp16 [sequences, heads, head size].
+        places: Where the tokens go.
+        output: fp16 [sequences, query heads, head size], written.
+        longest_context: Keys that a sequence may hold.
+    """
+    views = cache.layers[layer]
+    queries = output.shape[1]
+    kv_end = queries + views.kv_heads
+    launch.run_write(heads[:, queries:kv_end], heads[:, kv_end:], places.slots, views, cache.signs)
+    batch = launch.Batch(
+        queries=heads[:, :queries],
+        cache=views,
+        block_table=cache.block_table,
+        seq_lens=places.seq_lens,
+        query_starts=places.query_starts,
+        max_query_len=1,
+        score_scale=views.head_size**-0.5,
+        signs=cache.signs,
+    )
+    attention.run(batch, output, longest_context)
+
+
+def _device_facts(device: str) -> tuple[int, tuple[int, int]]:
+    """Give multiprocessors and compute capability; the interpreter stands in for any small device."""
+    if device == "cpu":
+        return _INTERPRETED_PROCESSORS, tuning.HOPPER
+    properties = torch.cuda.get_device_properties(device)
+    return properties.multi_processor_count, (properties.major, properties.minor)

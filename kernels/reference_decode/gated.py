@@ -1,0 +1,40 @@
+"""Multiply the activated gate with the up projection."""
+
+import triton
+import triton.language as tl
+
+from guardrail.kernels.reference_decode.q8 import store_groups
+
+
+@triton.jit
+def silu_product(
+    gate_up_ptr,
+    product_ptr,
+    columns,
+    BLOCK: tl.constexpr,
+    QUANTIZE: tl.constexpr,
+):
+    """Compute some columns of one token's ``silu(gate) * up``; grid (tokens, columns / BLOCK rounded up).
+
+    Shapes and units:
+        gate_up_ptr: Gates, then ups, fp32 [tokens, 2 * columns].
+        product_ptr: q8 groups, uint8 [tokens, columns / 32, 40], or fp32 [tokens, columns].
+        columns: A multiple of 32.
+        BLOCK: Columns of one program, a power of two from 32 on.
+        QUANTIZE: Whether the result is written as q8 groups.
+    """
+    token = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = column < columns
+    gate = tl.load(gate_up_ptr + token * 2 * columns + column, mask=inside, other=0.0)
+    up = tl.load(gate_up_ptr + token * 2 * columns + columns + column, mask=inside, other=0.0)
+    product = gate / (1.0 + tl.exp(-gate)) * up
+    if QUANTIZE:
+        store_groups(
+            product_ptr + token * (columns // 32) * 40,
+            product,
+            tl.program_id(1) * (BLOCK // 32),
+            columns // 32,
+        )
+    else:
+        tl.store(product_ptr + token * columns + column, product, mask=inside)
