@@ -1,10 +1,15 @@
-"""``guardrail kv``: what attention's memory costs, before an engine is started."""
+"""``guardrail kv``: what attention's memory costs, before an engine is started and after."""
 
 from typing import Annotated
 
 import typer
 
-kv_app = typer.Typer(no_args_is_help=True, help="Plan the memory around a KV cache.")
+from guardrail.cli.kv_log import log
+
+kv_app = typer.Typer(
+    no_args_is_help=True, help="Plan the memory around a KV cache, and read what became of it."
+)
+kv_app.command()(log)
 
 
 @kv_app.command()

@@ -1,0 +1,44 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from guardrail.errors import MeasurementError, UsageError
+from guardrail.kvlog.saved import plain_startup, read_startup
+from helpers.kv_logs import LOGS, in_json, kept
+
+
+@pytest.mark.parametrize("path", sorted(LOGS.glob("*.log")), ids=lambda path: path.name)
+def test_a_start_is_saved_and_read_back(tmp_path, path):
+    startup = read_startup(path)
+    (saved := tmp_path / "start.json").write_text(json.dumps(plain_startup(startup), indent=2))
+    assert read_startup(saved) == replace(startup, source=str(saved))
+
+
+def test_a_log_of_one_json_record_is_no_saved_start(tmp_path):
+    (log := tmp_path / "x.log").write_text(in_json(kept("0.33.0_eager_20000_spec.log")).splitlines()[0])
+    with pytest.raises(MeasurementError, match="not a line of a start"):
+        read_startup(log)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "expected version 1 of a saved start, and this one is 2"),
+        ({"workers": [{}]}, "a damaged start"),
+        ({"workers": "w"}, "a damaged start"),
+        ({"readings": {"requested_utilization": [1, 2]}}, "a damaged start"),
+        ({"readings": {"requested_utilization": ["a", "b", "c"]}}, "a damaged start"),
+        ({"settings": None}, "a damaged start"),
+    ],
+)
+def test_a_damaged_start_is_refused(tmp_path, change, message):
+    document = plain_startup(read_startup(LOGS / "0.15.1.log")) | change
+    (saved := tmp_path / "start.json").write_text(json.dumps(document))
+    with pytest.raises(MeasurementError, match=message):
+        read_startup(saved)
+
+
+def test_a_file_that_is_not_there_is_a_usage_error(tmp_path):
+    with pytest.raises(UsageError, match=r"gone\.log: cannot be read: No such file or directory"):
+        read_startup(tmp_path / "gone.log")
