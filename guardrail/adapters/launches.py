@@ -1,4 +1,4 @@
-"""Observing Triton kernel launches, interpreted or on a GPU."""
+"""Observing kernel launches: Triton's, interpreted or on a GPU, and those that are announced."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -6,6 +6,8 @@ from typing import Any
 
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
+
+from guardrail.families.announcements import listening
 
 Observer = Callable[[Any, tuple[Any, ...], dict[str, Any]], None]
 """Called with the launched function, its positional and its keyword arguments."""
@@ -41,5 +43,8 @@ def observed(observer: Observer) -> Iterator[None]:
 def recorded() -> Iterator[list[str]]:
     """Collect the symbol of every kernel launched inside the block, in order."""
     symbols: list[str] = []
-    with observed(lambda function, _args, _kwargs: symbols.append(function.fn.__name__)):
+    with (
+        observed(lambda function, _args, _kwargs: symbols.append(function.fn.__name__)),
+        listening(symbols.append),
+    ):
         yield symbols

@@ -8,6 +8,8 @@ from typing import Any
 from guardrail.errors import MeasurementError
 
 VERSION = 1
+STOCK = "stock"
+"""The arm of calls that the family's kernels do not serve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ class CensusRecord:
     def missed(self) -> tuple[Taken, ...]:
         """Pick the calls that policy admits to the fast arm and that ran on the 2D arm."""
         return tuple(row for row in self.taken if row.eligible and row.arm == "2d")
+
+    @property
+    def left_to_stock(self) -> tuple[Taken, ...]:
+        """Pick the calls that were left to the engine's own kernels."""
+        return tuple(row for row in self.taken if row.arm == STOCK)
 
     @property
     def eligible_2d(self) -> int:

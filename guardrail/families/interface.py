@@ -137,6 +137,8 @@ class Operation:
     """Cases of real size for the timing probe, by the names that its guards use."""
     work: Reference | None = None
     """``(case, arm) -> Work``: what rates are computed from; none where it is absent."""
+    needs_gpu: str = ""
+    """Why its arms run on a GPU alone; empty where Triton's interpreter will do."""
     controls: "tuple[Control[Operation], ...]" = ()
 
     @property
@@ -289,12 +291,15 @@ class Engine:
     """``(ModelProfile, DecodeOptions, device) -> RunningEngine``: loads the model on a device."""
     reference: Reference | None = None
     """The same engine with a reference arm for every product that has one; it need not be fast."""
+    forced_arms: Mapping[str, Reference] = field(default_factory=dict)
+    """The same engine with one arm forced wherever it can serve, by the arm's name."""
     controls: "tuple[Control[Engine], ...]" = ()
 
     @property
     def references(self) -> tuple[Reference, ...]:
         """Everything that the engine's measurements depend on."""
-        return tuple(reference for reference in (self.start, self.reference) if reference)
+        named = (self.start, self.reference, *self.forced_arms.values())
+        return tuple(reference for reference in named if reference)
 
 
 Subject: TypeAlias = Kernel | Operation | Gate | Plan | Pool | Engine | Twins

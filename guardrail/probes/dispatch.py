@@ -45,6 +45,8 @@ class DispatchProbe(Probe[DispatchGuard]):
 
     def measure(self, guard: DispatchGuard, subject: Gate, context: Context) -> Measuring:
         """See `Probe.measure`."""
+        if subject.operation.needs_gpu and context.interpreted:
+            return [Unmeasured(subject.operation.needs_gpu, skipped=True)]
         models = [context.models[name] for name in guard.models]
         (surveyed,) = yield [_survey_task(subject, models, context)]
         if not isinstance(surveyed, Done):

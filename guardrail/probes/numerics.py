@@ -37,6 +37,8 @@ class NumericsProbe(Probe[NumericsGuard]):
 
     def measure(self, guard: NumericsGuard, subject: Operation, context: Context) -> Measuring:
         """See `Probe.measure`."""
+        if subject.needs_gpu and context.interpreted:
+            return [Unmeasured(subject.needs_gpu, skipped=True)]
         (covering,) = yield [
             Task(
                 function="guardrail.probes.numerics:covering_arms",

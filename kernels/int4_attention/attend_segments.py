@@ -4,6 +4,7 @@ import triton
 import triton.language as tl
 
 from guardrail.kernels.int4_attention.tile import accumulate, load_queries, visible_range
+from guardrail.kernels.programmatic_launch.device import begin
 
 
 @triton.jit
@@ -46,6 +47,7 @@ def attend_segments(
     WINDOW: tl.constexpr,
     SOFTCAP: tl.constexpr,
     INLINE_ASM: tl.constexpr,
+    PDL: tl.constexpr,
 ):
     """Compute one segment's partial result; grid (query blocks x segments, KV heads, sequences).
 
@@ -62,6 +64,7 @@ def attend_segments(
 
     The other arguments are those of `attend`.
     """
+    begin(PDL)
     # The query blocks of a segment run side by side, so that the second one finds the keys in the L2 cache.
     query_blocks = tl.num_programs(0) // segments
     query_block = tl.program_id(0) % query_blocks

@@ -4,6 +4,7 @@ import math
 
 from guardrail.families.interface import Build, Scalar
 from guardrail.kernels.int4_attention import tuning
+from guardrail.kernels.programmatic_launch.builds import as_launched
 
 _BLOCK_SIZE = 16
 _HOPPER_ARCH = "sm_90"
@@ -36,21 +37,25 @@ def attend_builds() -> tuple[Build, ...]:
     """Compile a prefill of 24 query and 4 KV heads of 256, and one of 32 and 8 of 128 with a window."""
     signature = {"output_ptr": "*fp16:16", **_INPUTS, "score_scale": "fp32"}
     signature |= {**_OUTPUT_STRIDES, **_INPUT_STRIDES}
-    return (
-        *_attention_builds("prefill-head256", signature, 256, 6, query_len=64, window=0, sinks_ptr=None),
-        *_attention_builds(
-            "prefill-head128-window", signature, 128, 4, query_len=64, window=4096, sinks_ptr=None
-        ),
+    return as_launched(
+        (
+            *_attention_builds("prefill-head256", signature, 256, 6, query_len=64, window=0, sinks_ptr=None),
+            *_attention_builds(
+                "prefill-head128-window", signature, 128, 4, query_len=64, window=4096, sinks_ptr=None
+            ),
+        )
     )
 
 
 def segment_builds() -> tuple[Build, ...]:
     """Compile decode and verify for 24 query and 4 KV heads of 256, windowed verify for 32 and 8 of 128."""
     signature = {**_PARTIALS, **_INPUTS, "score_scale": "fp32", **_SCRATCH, **_INPUT_STRIDES}
-    return (
-        *_attention_builds("decode-head256", signature, 256, 6, query_len=1, window=0),
-        *_attention_builds("verify-head256", signature, 256, 6, query_len=8, window=0),
-        *_attention_builds("verify-head128-window", signature, 128, 4, query_len=8, window=4096),
+    return as_launched(
+        (
+            *_attention_builds("decode-head256", signature, 256, 6, query_len=1, window=0),
+            *_attention_builds("verify-head256", signature, 256, 6, query_len=8, window=0),
+            *_attention_builds("verify-head128-window", signature, 128, 4, query_len=8, window=4096),
+        )
     )
 
 
@@ -67,14 +72,16 @@ def reduction_builds() -> tuple[Build, ...]:
         "CHUNK": tuning.REDUCED_SEGMENTS,
         "DIMS": tuning.REDUCED_DIMS,
     }
-    return (
-        Build("head256", signature, {**constants, "signs_ptr": None}, tuning.REDUCTION_WARPS),
-        Build(
-            "head256-rotated",
-            {**signature, **_SIGNS},
-            {**constants, "DIMS": 256},
-            tuning.ROTATED_REDUCTION_WARPS,
-        ),
+    return as_launched(
+        (
+            Build("head256", signature, {**constants, "signs_ptr": None}, tuning.REDUCTION_WARPS),
+            Build(
+                "head256-rotated",
+                {**signature, **_SIGNS},
+                {**constants, "DIMS": 256},
+                tuning.ROTATED_REDUCTION_WARPS,
+            ),
+        )
     )
 
 
@@ -90,7 +97,7 @@ def rotation_builds() -> tuple[Build, ...]:
         "BLOCK": 256,
         "ROWS": tuning.ROTATED_ROWS,
     }
-    return tuple(
+    return as_launched(
         Build(name, signature, {**constants, "BACK": back})
         for name, back in (("queries-head256", False), ("outputs-head256", True))
     )
@@ -122,15 +129,17 @@ def write_builds() -> tuple[Build, ...]:
         for head_size in (256, 128)
     }
     warps = tuning.WRITE_WARPS
-    return (
-        *(
-            Build(f"head{size}", signature, {**constants, "signs_ptr": None}, warps)
-            for size, constants in sizes.items()
-        ),
-        *(
-            Build(f"head{size}-rotated", {**signature, **_SIGNS}, constants, warps)
-            for size, constants in sizes.items()
-        ),
+    return as_launched(
+        (
+            *(
+                Build(f"head{size}", signature, {**constants, "signs_ptr": None}, warps)
+                for size, constants in sizes.items()
+            ),
+            *(
+                Build(f"head{size}-rotated", {**signature, **_SIGNS}, constants, warps)
+                for size, constants in sizes.items()
+            ),
+        )
     )
 
 

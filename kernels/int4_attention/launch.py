@@ -12,6 +12,7 @@ from guardrail.kernels.int4_attention.cache_layout import CacheViews
 from guardrail.kernels.int4_attention.reduce_segments import reduce_segments
 from guardrail.kernels.int4_attention.rotate_rows import rotate_rows
 from guardrail.kernels.int4_attention.write_cache import write_cache
+from guardrail.kernels.programmatic_launch import host
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +182,7 @@ def launch_reduction(batch: Batch, output: torch.Tensor, scratch: Scratch, shape
         CHUNK=tuning.REDUCED_SEGMENTS,
         DIMS=dims,
         num_warps=warps,
+        **host.options(output),
     )
 
 
@@ -218,6 +220,7 @@ def run_write(
         HALF_PADDED=tuning.padded(cache.head_size) // 2,
         BLOCK_SIZE=cache.block_size,
         num_warps=tuning.WRITE_WARPS,
+        **host.options(key),
     )
 
 
@@ -237,6 +240,7 @@ def _rotate(rotated: torch.Tensor, rows: torch.Tensor, batch: Batch, back: bool)
         BLOCK=rotation.block_size(head_size),
         ROWS=tuning.ROTATED_ROWS,
         BACK=back,
+        **host.options(rows),
     )
 
 
@@ -268,6 +272,7 @@ def _launch_options(batch: Batch, shape: tuning.Shape) -> dict[str, int | float]
         "INLINE_ASM": batch.queries.is_cuda,
         "num_warps": shape.warps,
         "num_stages": shape.stages,
+        **host.options(batch.queries),
     }
 
 

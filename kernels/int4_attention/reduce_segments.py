@@ -6,6 +6,7 @@ import triton.language as tl
 from guardrail.kernels.int4_attention.attend_segments import segment_length
 from guardrail.kernels.int4_attention.hadamard import hadamard
 from guardrail.kernels.int4_attention.tile import LOG2_E
+from guardrail.kernels.programmatic_launch.device import begin
 
 
 @triton.jit(do_not_specialize=["segments", "scratch_rows"])
@@ -28,6 +29,7 @@ def reduce_segments(
     TILE: tl.constexpr,
     CHUNK: tl.constexpr,
     DIMS: tl.constexpr,
+    PDL: tl.constexpr,
 ):
     """Compute some dimensions of one token and head's output.
 
@@ -52,7 +54,9 @@ def reduce_segments(
         TILE: As in `attend_segments`.
         CHUNK: Segments of one step.
         DIMS: Dimensions of one program; all of them where outputs are rotated back.
+        PDL: Whether the kernel is launched programmatically.
     """
+    begin(PDL)
     parts: tl.constexpr = HEAD_PADDED // DIMS
     token = tl.program_id(0) // parts
     head = tl.program_id(1).to(tl.int64)

@@ -125,3 +125,18 @@ def executing(gate: Gate, exposing: Reference) -> Gate:
         exposing: The other trials.
     """
     return replace(gate, operation=replace(gate.operation, exposing=exposing))
+
+
+def slower(operation: Operation, trials: Reference) -> Control[Operation]:
+    """State the twin that does 5% more work, which timing guards must see.
+
+    Args:
+        operation: The operation as it is shipped.
+        trials: Module of the family's trials of what serves.
+    """
+    return Control(
+        "five-percent-more",
+        "every product has 5% more rows",
+        replace(operation, random=f"{trials}:random_with_more_rows"),
+        ("time", "span", "content_rate", "streamed_rate", "dram_read_fraction", "l2_read_fraction"),
+    )

@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import torch
 
 from guardrail.errors import MeasurementError, ToolMissingError
+from guardrail.families.announcements import announce
+from guardrail.kernels.kquants import knob
 
 _REMEDY = "Run: pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
 _PROGRAMMATIC_LAUNCH = (9, 0)
@@ -28,6 +31,20 @@ def available() -> bool:
     except ToolMissingError:
         return False
     return True
+
+
+def serves(tensor: torch.Tensor) -> bool:
+    """Say whether CUDA C++ kernels compute with a tensor, where there is one for the work.
+
+    Args:
+        tensor: On any device.
+    """
+    return tensor.is_cuda and _allowed() and available()
+
+
+@functools.cache
+def _allowed() -> bool:
+    return knob.cuda_allowed(os.environ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +69,7 @@ class CudaKernel:
         """
         from cuda.bindings import driver
 
+        announce(self.name)
         config = _launch_config(grid, self.threads, shared_bytes, self.programmatic)
         config.hStream = driver.CUstream(torch.cuda.current_stream().cuda_stream)
         values = tuple(

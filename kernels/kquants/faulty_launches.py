@@ -1,16 +1,11 @@
 """Defects that a launcher of any quantized product can have: negative controls of the products."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
 
-from guardrail.families.interface import Case
 from guardrail.kernels.kquants import activations, geometry
-from guardrail.kernels.kquants.trials import ProductTrial
-
-Launcher = Callable[..., None]
+from guardrail.kernels.kquants.trials import Launcher
 
 
 def without_tail(launch: Launcher) -> Launcher:
@@ -49,17 +44,3 @@ def without_last_row(launch: Launcher) -> Launcher:
         launch(arm, weights[:-1], groups, output[..., :-1], **options)
 
     return faulty
-
-
-def exposing_through(
-    exposing: Callable[[Case, str], ProductTrial], launcher: Launcher
-) -> Callable[[Case, str], ProductTrial]:
-    """Make exposing trials that launch through a faulty launcher."""
-    return lambda case, device: replace(exposing(case, device), launcher=launcher)
-
-
-def random_through(
-    random: Callable[[Case, int, str], ProductTrial], launcher: Launcher
-) -> Callable[[Case, int, str], ProductTrial]:
-    """Make random trials that launch through a faulty launcher."""
-    return lambda case, seed, device: replace(random(case, seed, device), launcher=launcher)

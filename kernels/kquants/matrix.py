@@ -6,7 +6,7 @@ from typing import Protocol
 import torch
 
 from guardrail.families.interface import Case, Choice
-from guardrail.kernels.kquants import activations, dequantized, geometry
+from guardrail.kernels.kquants import activations, dequantized, geometry, served
 from guardrail.kernels.kquants.arm_counts import ArmCounts
 from guardrail.kernels.kquants.gate import FALLBACK
 from guardrail.kernels.q4k.weights import Q4KWeights
@@ -165,7 +165,7 @@ class QuantizedMatrix:
         if choice.arm == FALLBACK:
             dequantized.multiply(self._weights.blocks, self._weights.dequantize, vector, out)
         else:
-            activations.quantize_into(vector, self._groups)
+            served.quantize_into(vector, self._groups)
             self._weights.launch(choice.arm, self._groups[0], out[0], self._block_units)
 
     def multiply_quantized(self, groups: torch.Tensor, out: torch.Tensor) -> None:

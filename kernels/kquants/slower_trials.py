@@ -1,11 +1,11 @@
-"""The product's twin that does 5% more work, for the timing guards to turn red on."""
+"""A product's twin that does 5% more work, for the timing guards to turn red on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
 from guardrail.families.interface import Case
-from guardrail.kernels.q6k import trials
+from guardrail.kernels.kquants.trials import ProductTrial
 
 _MORE_WORK = 1.05
 
@@ -14,14 +14,17 @@ class MoreRows:
     """A random product of 5% more rows than the case asks for, of which the case's own are looked at.
 
     Args:
-        case: As for `trials.random`, with ``rows``.
+        random: Makes the trial.
+        case: What it is made of, with ``rows``.
         seed: Seed of the inputs.
         device: Where to compute.
     """
 
-    def __init__(self, case: Case, seed: int, device: str) -> None:
+    def __init__(
+        self, random: Callable[[Case, int, str], ProductTrial], case: Case, seed: int, device: str
+    ) -> None:
         self._rows = int(case["rows"])
-        self.whole = trials.random({**case, "rows": round(self._rows * _MORE_WORK)}, seed, device)
+        self.whole = random({**case, "rows": round(self._rows * _MORE_WORK)}, seed, device)
         self.launch = self.whole.launch
         self.scratch = self.whole.scratch
 

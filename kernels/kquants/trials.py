@@ -1,13 +1,15 @@
 """What the executable instances of quantized products have in common, for guardrail's probes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
 from guardrail.families.interface import Case
 from guardrail.kernels.kquants import activations
 from guardrail.kernels.kquants.gate import FALLBACK
+
+Launcher = Callable[..., None]
 
 _RANDOM_ROWS = 5
 """No multiple of the rows of a program, so that the last one is cut short."""
@@ -24,7 +26,7 @@ class ProductTrial:
     output: torch.Tensor
     """[tokens, rows] float32."""
     block_units: int
-    launcher: Callable[..., None]
+    launcher: Launcher
     read_counts: Callable[[torch.Tensor, int], list[int]]
     product: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
     units: int
@@ -88,3 +90,17 @@ def random_groups(case: Case, drawn: torch.Generator) -> torch.Tensor:
 def unwritten(tokens: int, rows: int, device: str) -> torch.Tensor:
     """Make an output full of NaN: [tokens, rows] float32."""
     return torch.full((tokens, rows), torch.nan, device=device)
+
+
+def exposing_through(
+    exposing: Callable[[Case, str], ProductTrial], launcher: Launcher
+) -> Callable[[Case, str], ProductTrial]:
+    """Make exposing trials that launch through another launcher."""
+    return lambda case, device: replace(exposing(case, device), launcher=launcher)
+
+
+def random_through(
+    random: Callable[[Case, int, str], ProductTrial], launcher: Launcher
+) -> Callable[[Case, int, str], ProductTrial]:
+    """Make random trials that launch through another launcher."""
+    return lambda case, seed, device: replace(random(case, seed, device), launcher=launcher)

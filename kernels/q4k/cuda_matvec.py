@@ -51,7 +51,7 @@ def product(groups: int) -> Product:
         groups: 32-element activation groups of a row.
     """
     blocks = groups * GROUP_ELEMENTS // BLOCK_ELEMENTS
-    return Product(_SOURCE, "cuda_mmvq", _FORMAT, blocks * geometry.BLOCK_BYTES)
+    return Product(_SOURCE, "cuda_mmvq_q4k", _FORMAT, blocks * geometry.BLOCK_BYTES)
 
 
 def pick_course(rows: int, groups: int) -> Course:

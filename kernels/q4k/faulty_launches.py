@@ -5,13 +5,12 @@ from typing import Any
 import torch
 
 from guardrail.kernels.kquants.faulty_launches import (
-    exposing_through,
-    random_through,
     with_doubled_unit,
     without_last_row,
     without_tail,
 )
 from guardrail.kernels.kquants.gate import FALLBACK
+from guardrail.kernels.kquants.trials import exposing_through, random_through
 from guardrail.kernels.q4k import geometry, matvec, trials
 
 _WITHOUT_TAIL = without_tail(matvec.launch)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from guardrail.families.interface import Case, Choice
 from guardrail.families.models import ModelProfile
 from guardrail.kernels.kquants.gate import fallback
-from guardrail.kernels.kquants.geometry import MATVEC_THRESHOLD
+from guardrail.kernels.kquants.geometry import BLOCK_ELEMENTS, MATVEC_THRESHOLD
 from guardrail.kernels.q4k import geometry
 
 _THRESHOLD_ROWS = (320, 2048, 5120)
@@ -36,6 +36,11 @@ def domain() -> Iterator[Case]:
                 yield _case(row_length, rows, MATVEC_THRESHOLD, tokens)
     for row_length in range(geometry.UNIT_ELEMENTS, geometry.LONGEST_ROW + 1, geometry.UNIT_ELEMENTS):
         yield _case(row_length, rows=1, threshold=0)
+
+
+def whole_block_domain() -> Iterator[Case]:
+    """List the cases of the domain whose rows end with a block: those that the CUDA C++ arm serves."""
+    return (case for case in domain() if int(case["id"]) % BLOCK_ELEMENTS == 0)
 
 
 def model_cases(model: ModelProfile) -> Iterator[Case]:

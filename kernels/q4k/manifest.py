@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from guardrail.families.interface import Arm, Build, Family, Gate, Kernel, Operation
 from guardrail.kernels.kquants import controls as kquants_controls
+from guardrail.kernels.kquants import knob, served_subjects
+from guardrail.kernels.kquants.geometry import BLOCK_ELEMENTS
 from guardrail.kernels.q4k import controls, geometry
 
 _PACKAGE = "guardrail.kernels.q4k"
@@ -55,6 +57,11 @@ _MATVEC = Operation(
     exposing=f"{_PACKAGE}.trials:exposing",
     random=f"{_PACKAGE}.trials:random",
     cases=({"id": 256}, {"id": 320}, {"id": 5120}, {"id": 18944}, {"id": 512, "tokens": 3}),
+    timed_cases={
+        "gate-up-14b": {"id": 5120, "rows": 27_648},
+        "ffn-down-14b": {"id": 13_824, "rows": 5120},
+    },
+    work=f"{_PACKAGE}.work:work",
 )
 
 _GATE = Gate(
@@ -65,6 +72,10 @@ _GATE = Gate(
     model_cases=f"{_PACKAGE}.gate:model_cases",
     executed=f"{_PACKAGE}.coverage:interpretable",
 )
+
+_WHOLE_BLOCKS = tuple(case for case in _MATVEC.cases if int(case["id"]) % BLOCK_ELEMENTS == 0)
+_SERVED = served_subjects.operation(replace(_MATVEC, cases=_WHOLE_BLOCKS), _PACKAGE, ("mmvq",))
+_SERVED_GATE = replace(served_subjects.gate(_GATE, _SERVED), domain=f"{_PACKAGE}.gate:whole_block_domain")
 
 FAMILY = Family(
     name="q4k",
@@ -80,6 +91,11 @@ FAMILY = Family(
     ),
     operations=(
         replace(_MATVEC, controls=kquants_controls.of_operation(_MATVEC, f"{_PACKAGE}.faulty_launches")),
+        replace(_SERVED, controls=controls.of_served_operation(_SERVED)),
     ),
-    gates=(replace(_GATE, controls=controls.of_gate(_GATE)),),
+    gates=(
+        replace(_GATE, controls=controls.of_gate(_GATE)),
+        replace(_SERVED_GATE, controls=controls.of_served_gate(_SERVED_GATE)),
+    ),
+    knobs={knob.CUDA: knob.MEANING},
 )

@@ -3,7 +3,7 @@
 import torch
 
 from guardrail.families.interface import Case, Choice
-from guardrail.kernels.q4k import gate, geometry, matvec
+from guardrail.kernels.q4k import gate, geometry, matvec, served
 
 
 class Q4KWeights:
@@ -54,7 +54,7 @@ class Q4KWeights:
             block_units: Units in a tile; None for what is shipped.
         """
         tile = block_units or geometry.BLOCK_UNITS
-        matvec.launch(arm, self.blocks, groups, output, block_units=tile)
+        served.launch(arm, self.blocks, groups, output, block_units=tile)
 
     def dequantize(self, blocks: torch.Tensor) -> torch.Tensor:
         """Compute the weights of some rows of blocks: [rows, blocks * 256] float32."""

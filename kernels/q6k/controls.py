@@ -7,6 +7,7 @@ from guardrail.kernels.kquants import controls
 
 _GATES = "guardrail.kernels.q6k.faulty_gates"
 _LAUNCHES = "guardrail.kernels.q6k.faulty_launches"
+_SERVED_LAUNCHES = "guardrail.kernels.q6k.served_faulty_launches"
 
 
 def of_operation(operation: Operation) -> tuple[Control[Operation], ...]:
@@ -25,17 +26,30 @@ def of_operation(operation: Operation) -> tuple[Control[Operation], ...]:
             replace(operation, random=f"{_LAUNCHES}:random_with_shifted_scales"),
             ("relative_error", "differing_elements"),
         ),
-        Control(
-            "five-percent-more",
-            "every product has 5% more rows",
-            replace(operation, random="guardrail.kernels.q6k.slower_trials:MoreRows"),
-            ("time", "span", "content_rate", "streamed_rate", "dram_read_fraction", "l2_read_fraction"),
-        ),
     )
 
 
-def of_gate(gate: Gate) -> tuple[Control[Gate], ...]:
-    """State the controls of the gate and of what it leads to."""
+def of_served_operation(operation: Operation) -> tuple[Control[Operation], ...]:
+    """State the controls of what the arms compute where CUDA C++ kernels serve."""
+    return (
+        *controls.of_operation(operation, _SERVED_LAUNCHES),
+        Control(
+            "reordered-sum",
+            "v2 shares a row among half as many lanes as its twins, so it adds in another order",
+            replace(operation, random=f"{_SERVED_LAUNCHES}:random_with_v2_reordered"),
+            ("differing_elements",),
+        ),
+        controls.slower(operation, "guardrail.kernels.q6k.served_trials"),
+    )
+
+
+def of_gate(gate: Gate, launches: str = _LAUNCHES) -> tuple[Control[Gate], ...]:
+    """State the controls of the gate and of what it leads to.
+
+    Args:
+        gate: The gate as it is shipped.
+        launches: Module of the faulty launchers of what it leads to.
+    """
     return (
         Control(
             "no-upper-bound",
@@ -58,8 +72,13 @@ def of_gate(gate: Gate) -> tuple[Control[Gate], ...]:
         Control(
             "another-kernel",
             "the launcher runs the looping arm where the gate picked the pipelined one",
-            controls.executing(gate, f"{_LAUNCHES}:exposing_always_looping"),
+            controls.executing(gate, f"{launches}:exposing_always_looping"),
             ("arms_not_reached",),
         ),
-        *controls.of_gate(gate, _GATES, _LAUNCHES),
+        *controls.of_gate(gate, _GATES, launches),
     )
+
+
+def of_served_gate(gate: Gate) -> tuple[Control[Gate], ...]:
+    """State the controls of the gate over what serves on a GPU."""
+    return of_gate(gate, _SERVED_LAUNCHES)

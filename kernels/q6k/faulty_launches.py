@@ -5,12 +5,11 @@ from typing import Any
 import torch
 
 from guardrail.kernels.kquants.faulty_launches import (
-    exposing_through,
-    random_through,
     with_doubled_unit,
     without_last_row,
     without_tail,
 )
+from guardrail.kernels.kquants.trials import exposing_through, random_through
 from guardrail.kernels.q6k import geometry, matvec, trials
 from guardrail.kernels.q6k.gate import PLANE_ARMS
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from guardrail.families.interface import Arm, Build, Family, Gate, Kernel, Operation
 from guardrail.kernels.kquants import controls as kquants_controls
-from guardrail.kernels.kquants import quantize_subjects
+from guardrail.kernels.kquants import knob as cuda_knob
+from guardrail.kernels.kquants import quantize_subjects, served_subjects
 from guardrail.kernels.q6k import controls, geometry, knob, twins
 
 _PACKAGE = "guardrail.kernels.q6k"
@@ -85,6 +86,9 @@ _GATE = Gate(
     executed=f"{_PACKAGE}.coverage:interpretable",
 )
 
+_SERVED = served_subjects.operation(_MATVEC, _PACKAGE, ("v2_pf_dpl", "v2_dpl", "v2_pf", "v2"))
+_SERVED_GATE = served_subjects.gate(_GATE, _SERVED)
+
 FAMILY = Family(
     name="q6k",
     title="q6_K x q8 matrix-vector product of decode, and the quantization of its activations",
@@ -99,9 +103,16 @@ FAMILY = Family(
     ),
     operations=(
         replace(_MATVEC, controls=controls.of_operation(_MATVEC)),
+        replace(_SERVED, controls=controls.of_served_operation(_SERVED)),
         quantize_subjects.OPERATION,
     ),
-    gates=(replace(_GATE, controls=controls.of_gate(_GATE)),),
+    gates=(
+        replace(_GATE, controls=controls.of_gate(_GATE)),
+        replace(_SERVED_GATE, controls=controls.of_served_gate(_SERVED_GATE)),
+    ),
     twins=twins.TWINS,
-    knobs={knob.PIPELINED: "Whether rows of two tiles may take v2_pf: true, 1 or on; false, 0 or off."},
+    knobs={
+        knob.PIPELINED: "Whether rows of two tiles may take v2_pf: true, 1 or on; false, 0 or off.",
+        cuda_knob.CUDA: cuda_knob.MEANING,
+    },
 )

@@ -35,12 +35,12 @@ def start_without_planes(model: ModelProfile, options: DecodeOptions, device: st
 
 def start_slowly(model: ModelProfile, options: DecodeOptions, device: str) -> DecodeEngine:
     """Leave the GPU idle at the end of every step."""
-    return Assembly(wrap=lambda step: _PausingStep(**_fields(step))).start(model, options, device)
+    return Assembly(wrap=lambda step: _PausingStep(**step_fields(step))).start(model, options, device)
 
 
 def start_with_frozen_capture(model: ModelProfile, options: DecodeOptions, device: str) -> DecodeEngine:
     """Let a captured step start from token 0, whatever the token is."""
-    return Assembly(wrap=lambda step: _FrozenStep(**_fields(step))).start(model, options, device)
+    return Assembly(wrap=lambda step: _FrozenStep(**step_fields(step))).start(model, options, device)
 
 
 def _packed_bytes(geometry: Geometry) -> int:
@@ -57,7 +57,8 @@ def _matrix_without_plane(
     return QuantizedMatrix(name, weights, raw.numel(), **rest)
 
 
-def _fields(step: Step) -> dict[str, Any]:
+def step_fields(step: Step) -> dict[str, Any]:
+    """Give what a step is made of, to make another one of it."""
     return {name: getattr(step, name) for name in Step.__dataclass_fields__}
 
 

@@ -3,6 +3,7 @@
 import triton
 import triton.language as tl
 
+from guardrail.kernels.programmatic_launch.device import begin
 from guardrail.kernels.reference_decode.q8 import store_groups
 
 
@@ -13,6 +14,7 @@ def silu_product(
     columns,
     BLOCK: tl.constexpr,
     QUANTIZE: tl.constexpr,
+    PDL: tl.constexpr,
 ):
     """Compute some columns of one token's ``silu(gate) * up``; grid (tokens, columns / BLOCK rounded up).
 
@@ -22,7 +24,9 @@ def silu_product(
         columns: A multiple of 32.
         BLOCK: Columns of one program, a power of two from 32 on.
         QUANTIZE: Whether the result is written as q8 groups.
+        PDL: Whether the kernel is launched programmatically.
     """
+    begin(PDL)
     token = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = column < columns

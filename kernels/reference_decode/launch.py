@@ -3,6 +3,7 @@
 import torch
 import triton
 
+from guardrail.kernels.programmatic_launch import host
 from guardrail.kernels.reference_decode.gated import silu_product
 from guardrail.kernels.reference_decode.norm import add_norm
 from guardrail.kernels.reference_decode.place import place_tokens
@@ -42,6 +43,7 @@ def run_add_norm(
         BLOCK=triton.next_power_of_2(columns),
         QUANTIZE=normed.dtype == torch.uint8,
         num_warps=_NORM_WARPS,
+        **host.options(residual),
     )
 
 
@@ -85,6 +87,7 @@ def run_rotate_heads(
         HEAD_PADDED=triton.next_power_of_2(head_size),
         ROWS=rows,
         INTERLEAVED=interleaved,
+        **host.options(heads),
     )
 
 
@@ -98,7 +101,12 @@ def run_silu_product(gate_up: torch.Tensor, product: torch.Tensor) -> None:
     tokens, columns = gate_up.shape[0], gate_up.shape[1] // 2
     block = _GATED_BLOCK if gate_up.is_cuda else min(_INTERPRETED_BLOCK, triton.next_power_of_2(columns))
     silu_product[(tokens, triton.cdiv(columns, block))](
-        gate_up, product, columns, BLOCK=block, QUANTIZE=product.dtype == torch.uint8
+        gate_up,
+        product,
+        columns,
+        BLOCK=block,
+        QUANTIZE=product.dtype == torch.uint8,
+        **host.options(gate_up),
     )
 
 

@@ -10,11 +10,12 @@ _ENGINE = Engine(
     name="engine",
     start=f"{_PACKAGE}.start:start",
     reference=f"{_PACKAGE}.start:start_with_reference_arm",
+    forced_arms={"v1": f"{_PACKAGE}.start:start_with_reference_arm"},
 )
 
 
-def _mutant(start: str) -> Engine:
-    return replace(_ENGINE, start=f"{_PACKAGE}.faulty_starts:{start}")
+def _mutant(start: str, module: str = "faulty_starts") -> Engine:
+    return replace(_ENGINE, start=f"{_PACKAGE}.{module}:{start}")
 
 
 _CONTROLS = (
@@ -47,6 +48,30 @@ _CONTROLS = (
         "A captured step starts from token 0, whatever the token is.",
         _mutant("start_with_frozen_capture"),
         ("modes_differ", "differing_logits"),
+    ),
+    Control(
+        "gate without upper bound",
+        "Six-bit rows of any length take the pipelined arm, which covers two tiles.",
+        _mutant("start_with_unbounded_gate", "faulty_logits"),
+        ("max_abs_delta", "mean_abs_delta", "kl", "rounding_multiple"),
+    ),
+    Control(
+        "token 0",
+        "Every step starts from token 0, whatever the token is.",
+        _mutant("start_on_token_zero", "faulty_logits"),
+        ("argmax_differs",),
+    ),
+    Control(
+        "unwritten logit",
+        "The last logit is never written.",
+        _mutant("start_with_unwritten_logit", "faulty_logits"),
+        ("nonfinite_logits",),
+    ),
+    Control(
+        "shared token",
+        "Every sequence of a batch is given the first one's token.",
+        _mutant("start_with_shared_token", "faulty_logits"),
+        ("batch_max_abs_delta", "batch_multiple"),
     ),
 )
 

@@ -3,6 +3,8 @@
 import triton
 import triton.language as tl
 
+from guardrail.kernels.programmatic_launch.device import begin
+
 
 @triton.jit
 def rotate_heads(
@@ -21,6 +23,7 @@ def rotate_heads(
     HEAD_PADDED: tl.constexpr,
     ROWS: tl.constexpr,
     INTERLEAVED: tl.constexpr,
+    PDL: tl.constexpr,
 ):
     """Compute some heads of one token; grid (tokens, HEADS / ROWS rounded up).
 
@@ -37,7 +40,9 @@ def rotate_heads(
         HEAD_PADDED: HEAD_SIZE padded to a power of two.
         ROWS: Heads of one program.
         INTERLEAVED: Whether neighbours are turned, or an element of each half.
+        PDL: Whether the kernel is launched programmatically.
     """
+    begin(PDL)
     token = tl.program_id(0).to(tl.int64)
     head = (tl.program_id(1) * ROWS + tl.arange(0, ROWS))[:, None]
     dim = tl.arange(0, HEAD_PADDED)[None, :]

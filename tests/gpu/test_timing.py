@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from guardrail.adapters.device import executing_gpu
+from guardrail.compiled.architectures import ARCHITECTURES
 from guardrail.errors import MeasurementError
 from guardrail.kernels.int4_attention.manifest import FAMILY
 from guardrail.probes.timing_session import TimingPlan
@@ -46,7 +47,7 @@ def timed(*args, **changes):
 
 def device_profile():
     gpu = executing_gpu()
-    devices = load_profiles(ROOT / "guards.yaml", frozenset({"sm_90"})).devices
+    devices = load_profiles(ROOT / "guards.yaml", frozenset(ARCHITECTURES)).devices
     found = [device for device in devices.values() if gpu and device.device_name == gpu.name]
     if not found:
         pytest.skip("this GPU has no device profile to compare its rates with")

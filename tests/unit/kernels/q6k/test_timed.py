@@ -1,8 +1,7 @@
 import pytest
 
 from guardrail.families import Work
-from guardrail.kernels.q6k import trials
-from guardrail.kernels.q6k.slower_trials import MoreRows
+from guardrail.kernels.q6k import served_trials, trials
 from guardrail.kernels.q6k.work import work
 
 
@@ -17,7 +16,7 @@ def test_work_tells_content_from_what_the_layout_streams(arm, streamed_row):
 
 def test_the_slower_twin_computes_five_percent_more_rows_and_shows_the_same_many():
     case = {"id": 512, "rows": 40}
-    slower = MoreRows(case, 0, "cpu")
+    slower = served_trials.random_with_more_rows(case, 0, "cpu")
     slower.launch("v2")
     shown, expected = slower.outputs[0], slower.reference()[0]
     assert shown.shape == trials.random(case, 0, "cpu").outputs[0].shape == expected.shape

@@ -1,0 +1,17 @@
+"""What a programmatically launched kernel does first."""
+
+import triton
+import triton.language as tl
+from triton.language.extra import cuda
+
+
+@triton.jit
+def begin(PDL: tl.constexpr):
+    """Wait for everything ahead in the stream, and let what comes next start.
+
+    Must come before the first access to memory that another kernel writes. What comes next, if it is launched
+    this way too, waits for this whole kernel in turn; until then it can only load what nobody writes.
+    """
+    if PDL:
+        cuda.gdc_wait()
+        cuda.gdc_launch_dependents()
