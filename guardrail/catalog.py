@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from guardrail import registry
-from guardrail.app import guard_kinds
 from guardrail.compiled.architectures import ARCHITECTURES
 from guardrail.reporters import json
 from guardrail.spec.profile_files import load_profiles
 from guardrail.spec.schema import guards_schema
+from guardrail.workspace import guard_kinds
 
 
 def subjects() -> Iterator[tuple[str, str, str, str]]:

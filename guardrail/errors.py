@@ -49,6 +49,9 @@ class ToolMissingError(MeasurementError):
 
     def __init__(self, tool: str, purpose: str, remedy: str) -> None:
         super().__init__(f"{tool} is not installed; it is needed to {purpose}. {remedy}")
+        self.tool = tool
+        self.purpose = purpose
+        self.remedy = remedy
 
 
 class NothingReadError(GuardrailError):

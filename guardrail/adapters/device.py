@@ -24,7 +24,7 @@ def executing_gpu() -> Gpu | None:
     Kernels are interpreted on a machine without a driver or a visible GPU, and where torch was built without
     CUDA.
     """
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1") or not _torch_has_cuda():
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1") or torch_cuda_version() is None:
         return None
     try:
         pynvml.nvmlInit()
@@ -53,12 +53,17 @@ def _first_visible() -> object:
     )
 
 
-def _torch_has_cuda() -> bool:
-    """Read from torch's files whether it was built with CUDA; importing it would take seconds."""
+def torch_cuda_version() -> str | None:
+    """Read from torch's files which CUDA it was built with; importing it would take seconds.
+
+    Returns:
+        ``13.0``; None where torch is missing or was built without CUDA.
+    """
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
-        return False
+        return None
     version = Path(spec.origin).with_name("version.py")
-    return (
-        version.is_file() and re.search(r"^cuda\b.*=\s*['\"]", version.read_text(), re.MULTILINE) is not None
-    )
+    if not version.is_file():
+        return None
+    found = re.search(r"^cuda\b.*=\s*['\"](.+)['\"]", version.read_text(), re.MULTILINE)
+    return found[1] if found else None

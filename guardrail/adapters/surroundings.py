@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
+from guardrail.adapters.compile_caches import compile_caches
 from guardrail.adapters.device import Gpu
+from guardrail.adapters.device_settings import set_up
 from guardrail.records.provenance import Provenance
 from guardrail.store.cache import CACHE_VARIABLE
 
@@ -91,6 +93,8 @@ def provenance(folder: Path, gpu: Gpu | None, in_force: Mapping[str, str]) -> Pr
         dirty=None if changes is None else bool(changes),
         knobs=in_force,
         device=f"{gpu.name} {gpu.uuid}, driver {gpu.driver}" if gpu else None,
+        device_settings=set_up(gpu.uuid) if gpu else {},
+        caches={cache.name: cache.state for cache in compile_caches()},
     )
 
 

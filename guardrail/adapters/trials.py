@@ -89,7 +89,7 @@ def compare(operation: Operation, case: Case, arms: list[str], seed: int) -> dic
             "nonfinite": sum(
                 int((~torch.isfinite(out)).sum()) for out in outputs[arm] if out.is_floating_point()
             ),
-            "relative_error": _relative_error(outputs[arm], reference),
+            "relative_error": relative_error(outputs[arm], reference),
             "differing": {},
         }
     for one, other in operation.same_bits:
@@ -116,7 +116,7 @@ def _run_poisoned(trial: Trial, arm: str) -> dict[str, Any]:
 
 def _run_once(trial: Trial, arm: str, byte: int) -> tuple[list[str], list[torch.Tensor]]:
     """Launch an arm on one poison: the kernels launched, and for each output what still holds the poison."""
-    _poison(trial, byte)
+    poison(trial, byte)
     poisons = [_bits(tensor).clone() for tensor in trial.outputs]
     with recorded() as launched:
         trial.launch(arm)
@@ -126,7 +126,8 @@ def _run_once(trial: Trial, arm: str, byte: int) -> tuple[list[str], list[torch.
     return launched, untouched
 
 
-def _poison(trial: Trial, byte: int) -> None:
+def poison(trial: Trial, byte: int) -> None:
+    """Fill a trial's outputs and scratch with one byte, on the device that they are on."""
     for tensor in (*trial.outputs, *trial.scratch):
         bits = _bits(tensor)
         raw = torch.full((tensor.element_size(),), byte, dtype=torch.uint8, device=tensor.device)
@@ -142,7 +143,7 @@ def _differing_elements(one: torch.Tensor, other: torch.Tensor) -> int:
     return int((_bits(one) != _bits(other)).sum())
 
 
-def _relative_error(outputs: list[torch.Tensor], reference: list[torch.Tensor]) -> float | None:
+def relative_error(outputs: list[torch.Tensor], reference: list[torch.Tensor]) -> float | None:
     """Compute ||out - ref|| / ||ref|| over all outputs; None where it is not a number."""
     squares = [
         ((out.to(torch.float64) - ref).square().sum(), ref.square().sum())

@@ -9,8 +9,9 @@ from guardrail.cli.options import DEFAULT_GUARDS, FORMATS, GuardsFile
 from guardrail.errors import UsageError
 
 if TYPE_CHECKING:
-    from guardrail.app import ProgressListener, Selection
+    from guardrail.app import ProgressListener
     from guardrail.records.report import RunReport
+    from guardrail.workspace import Selection
 
 
 def check(
@@ -51,7 +52,6 @@ def check(
     Exit codes: 0 all hold, 1 a guard failed, 2 usage or configuration, 3 could not measure, 4 undecided,
     5 nothing was checked.
     """
-    from guardrail import app
     from guardrail.cli.output import Outputs
     from guardrail.cli.progress import progress
 
@@ -66,7 +66,7 @@ def check(
         raise UsageError(f"--from measures nothing, so it does not go with {given}")
     outputs = Outputs.parse(formats or ["terminal"], output or [])
     debug = bool(context.find_root().params["debug"])
-    selection = app.Selection(
+    selection = Selection(
         guards, tuple(only or ()), profile, tuple(require_profile or ()), fresh, debug, strict
     )
     with progress() as listener:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from guardrail import app
 from guardrail.cli.table import print_table
 from guardrail.errors import UsageError
 from guardrail.reporters.text import one_line
@@ -16,6 +15,7 @@ from guardrail.spec.guards import Bound, LoadedGuard
 from guardrail.spec.limits import EffectiveLimit, LimitKind, derived
 from guardrail.spec.suggest import did_you_mean
 from guardrail.store.evidence import evidence_path
+from guardrail.workspace import Selection, open_workspace
 
 _KINDS: tuple[LimitKind, ...] = ("equals", "floor", "ceiling")
 
@@ -26,7 +26,7 @@ def find_guard(guards_file: Path, name: str) -> LoadedGuard:
     Raises:
         UsageError: There is no such guard.
     """
-    guards = app.open_workspace(app.Selection(guards_file)).guards
+    guards = open_workspace(Selection(guards_file)).guards
     known = {loaded.guard.id: loaded for loaded in guards}
     if name not in known:
         raise UsageError(f"{guards_file} has no guard {name!r}{did_you_mean(name, known)}")

@@ -64,7 +64,7 @@ def print_log(request: Request) -> None:
     if request.as_json:
         document = plain_startup(startup)
         if compared is not None:
-            document["comparison"] = _as_json(compared) | {"against": str(request.against)}
+            document["comparison"] = {**_as_json(compared), "against": str(request.against)}
         typer.echo(json.dumps(document, indent=2))
         return
     _print_startup(startup)

@@ -10,10 +10,10 @@ list_app = typer.Typer(no_args_is_help=True, help="List guards, subjects, metric
 @list_app.command()
 def guards(guards: GuardsFile = DEFAULT_GUARDS) -> None:
     """List the guards of a guards file."""
-    from guardrail import app
     from guardrail.cli.table import print_table
+    from guardrail.workspace import Selection, open_workspace
 
-    workspace = app.open_workspace(app.Selection(guards))
+    workspace = open_workspace(Selection(guards))
     rows = [
         (item.guard.id, item.guard.probe, item.guard.subject, item.guard.title) for item in workspace.guards
     ]

@@ -18,6 +18,7 @@ from guardrail.cli.history import history
 from guardrail.cli.kv import kv_app
 from guardrail.cli.ledger import ledger_app
 from guardrail.cli.list import list_app
+from guardrail.cli.logits import logits_app
 from guardrail.cli.profile import profile
 from guardrail.cli.reanchor import reanchor
 from guardrail.cli.resources import resources
@@ -42,6 +43,7 @@ app.command()(profile)
 app.command()(ab)
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(kv_app, name="kv")
+app.add_typer(logits_app, name="logits")
 app.add_typer(list_app, name="list")
 app.command()(schema)
 app.command()(doctor)

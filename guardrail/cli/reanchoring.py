@@ -28,6 +28,7 @@ from guardrail.store.ledger import DEFAULT_LEDGER, read_ledger
 from guardrail.store.ledger_append import append_row
 from guardrail.store.ledger_row import Row
 from guardrail.store.runs import read_report
+from guardrail.workspace import Selection, Workspace, open_workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +128,12 @@ def reanchor(request: Request, listener: app.ProgressListener) -> Moved:
     return Moved(tuple(plans), before, after, tuple(notes(facts)))
 
 
-def _workspace(request: Request) -> app.Workspace:
-    profile = _device(request, app.open_workspace(app.Selection(request.guards_file)))
-    return app.open_workspace(app.Selection(request.guards_file, request.guards, profile))
+def _workspace(request: Request) -> Workspace:
+    profile = _device(request, open_workspace(Selection(request.guards_file)))
+    return open_workspace(Selection(request.guards_file, request.guards, profile))
 
 
-def _device(request: Request, workspace: app.Workspace) -> str | None:
+def _device(request: Request, workspace: Workspace) -> str | None:
     """Measure for the profile that is asked for where it is a device's."""
     profile = request.order.profile
     if profile is not None and profile not in workspace.profiles.names():
@@ -140,20 +141,18 @@ def _device(request: Request, workspace: app.Workspace) -> str | None:
     return profile if profile in workspace.profiles.devices else None
 
 
-def _guard(workspace: app.Workspace, name: str) -> LoadedGuard:
+def _guard(workspace: Workspace, name: str) -> LoadedGuard:
     return next(loaded for loaded in workspace.guards if loaded.guard.id == name)
 
 
-def _correctness(
-    workspace: app.Workspace, request: Request, listener: app.ProgressListener
-) -> RunReport | None:
+def _correctness(workspace: Workspace, request: Request, listener: app.ProgressListener) -> RunReport | None:
     """Check every other guard that says whether the engine is right."""
     names = tuple(
         loaded.guard.id
         for loaded in workspace.guards
         if loaded.guard.probe in CORRECTNESS_PROBES and loaded.guard.id not in request.guards
     )
-    selection = app.Selection(request.guards_file, names, debug=request.debug)
+    selection = Selection(request.guards_file, names, debug=request.debug)
     return app.check(selection, listener) if names else None
 
 
@@ -167,7 +166,7 @@ def _saved(request: Request) -> Measured:
 def _measure(request: Request, listener: app.ProgressListener) -> Measured:
     """Measure every window anew; with an old build in turns, each of them first as often as second."""
     workspace = _workspace(request)
-    selection = app.Selection(
+    selection = Selection(
         request.guards_file, request.guards, workspace.selection.profile, fresh=True, debug=request.debug
     )
     new: list[tuple[str, RunReport]] = []

@@ -3,14 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from guardrail import app
+from guardrail import workspace as module
 from guardrail.adapters.device import Gpu
-from guardrail.app import Selection, open_workspace
 from guardrail.compiled.file_subject import FileSubject
 from guardrail.errors import UsageError
 from guardrail.families import Kernel
 from guardrail.records.task import Environment, Task
 from guardrail.spec.faults import ConfigurationError
+from guardrail.workspace import Selection, open_workspace
 from helpers.folders import write_module
 
 GUARDS = """\
@@ -189,7 +189,7 @@ def test_a_key_does_not_depend_on_the_rest_of_the_environment(open_guards, monke
 
 def test_a_key_depends_on_the_versions_of_the_toolchain(open_guards, monkeypatch):
     before = key(open_guards())
-    monkeypatch.setattr(app, "versions", lambda: {"triton": "3.9.9"})
+    monkeypatch.setattr(module, "versions", lambda: {"triton": "3.9.9"})
     assert key(open_guards()) != before
 
 

@@ -74,3 +74,12 @@ def test_provenance_names_commit_changes_gpu_and_knobs(checkout):
 def test_outside_a_checkout_there_is_no_commit(tmp_path):
     found = provenance(tmp_path, None, {})
     assert (found.commit, found.dirty) == (None, None)
+
+
+def test_provenance_names_the_state_of_each_compiler_s_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "kernels"))
+    assert provenance(tmp_path, None, {}).caches["triton"] == "cold"
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "k.cubin").write_bytes(b"1")
+    assert provenance(tmp_path, None, {}).caches["triton"].startswith("files: 1, sha256:")
+    assert provenance(tmp_path, None, {}).device_settings == {}

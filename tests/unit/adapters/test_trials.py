@@ -232,7 +232,7 @@ def test_outputs_that_are_a_view_of_other_memory_are_poisoned_alone():
     plan = {"reference": [], "arms": {"set": idle}, "like": []}
     trial = PlannedTrial(plan)
     trial.launch("set")
-    trials._poison(trial, 0xFF)
+    trials.poison(trial, 0xFF)
     assert torch.isnan(memory).sum(dim=0).tolist() == [0, 4, 4, 0]
 
 
