@@ -5,7 +5,7 @@ from typing import Any
 
 from guardrail.compiled.file_subject import FileSubject
 from guardrail.errors import MeasurementError
-from guardrail.families import CensusRecord, load_census
+from guardrail.families import CensusRecord, Taken, load_census
 from guardrail.probes.interface import Context, Measuring, Probe
 from guardrail.records.measurement import Finding, Measurement, Metric, Unmeasured
 from guardrail.records.task import Done, Environment, Task
@@ -27,6 +27,7 @@ class CensusProbe(Probe[CensusGuard]):
             "eligible_2d", "calls", "Calls that policy admits to the fast arm and that ran on the 2D arm."
         ),
         Metric("breaches", "calls", "Calls that policy admits and a buffer could not hold."),
+        Metric("stock_calls", "calls", "Calls that were left to the engine's own kernels."),
     )
 
     def measure(self, guard: CensusGuard, subject: FileSubject, context: Context) -> Measuring:
@@ -67,14 +68,19 @@ def read_census(subject: FileSubject) -> dict[str, Any]:
         "calls": record.calls,
         "eligible_2d": record.eligible_2d,
         "breaches": record.breaches,
-        "sentences": {"eligible_2d": _missed(record), "breaches": _first_breach(record)},
+        "stock_calls": sum(row.calls for row in record.left_to_stock),
+        "sentences": {
+            "eligible_2d": _sentences(record.missed),
+            "breaches": _first_breach(record),
+            "stock_calls": _sentences(record.left_to_stock),
+        },
     }
 
 
-def _missed(record: CensusRecord) -> list[str]:
+def _sentences(rows: tuple[Taken, ...]) -> list[str]:
     return [
         f"{row.calls} calls of {row.query_len} query tokens: {', '.join(row.reasons) or 'no reason stated'}"
-        for row in record.missed
+        for row in rows
     ]
 
 

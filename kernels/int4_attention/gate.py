@@ -42,12 +42,17 @@ def domain() -> Iterator[Case]:
 
 def model_cases(model: ModelProfile) -> Iterator[Case]:
     """Yield decode, verify and prefill batches of a model; none where the kernels refuse its geometry."""
-    if model.head_size not in _HEAD_SIZES or model.query_heads > _LARGEST_GROUP * model.kv_heads:
+    if not accepts(model.query_heads, model.kv_heads, model.head_size):
         return
     for captured in (False, True):
         for sequences in (1, 2, 4, 8, 32):
             for query_len in (1, 8, 9, 16, 17):
                 yield _case(model.kv_heads, captured, sequences, query_len)
+
+
+def accepts(query_heads: int, kv_heads: int, head_size: int) -> bool:
+    """Tell whether the kernels take a geometry."""
+    return head_size in _HEAD_SIZES and query_heads <= _LARGEST_GROUP * kv_heads
 
 
 def executed(case: Case) -> bool:

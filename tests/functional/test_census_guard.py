@@ -39,6 +39,7 @@ def test_a_run_that_missed_nothing_passes(guardrail):
         "calls": 4935,
         "eligible_2d": 0,
         "breaches": 0,
+        "stock_calls": 0,
     }
 
 

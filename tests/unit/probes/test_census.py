@@ -24,24 +24,27 @@ def test_the_calls_of_a_run_are_counted_with_what_it_missed(tmp_path):
         Taken(8, "3d", (), 66, True, 7),
         Taken(9, "2d", ("q_token_capacity_failed",), None, True, 2),
         Taken(10, "2d", (), None, True, 1),
+        Taken(8, "stock", ("stock_alibi",), None, False, 4),
     )
     record = CensusRecord(taken, breaches=2, degraded=True, first_breach={"tokens": 9, "sequences": 1})
     found = by_metric(census(tmp_path / "census.json", dump_census(record)))
     assert {name: (item.value, item.inspected) for name, item in found.items()} == {
-        "calls": (10, 10),
-        "eligible_2d": (3, 10),
-        "breaches": (2, 10),
+        "calls": (14, 14),
+        "eligible_2d": (3, 14),
+        "breaches": (2, 14),
+        "stock_calls": (4, 14),
     }
     assert sentences(found["eligible_2d"]) == [
         "2 calls of 9 query tokens: q_token_capacity_failed",
         "1 calls of 10 query tokens: no reason stated",
     ]
+    assert sentences(found["stock_calls"]) == ["4 calls of 8 query tokens: stock_alibi"]
     assert sentences(found["breaches"]) == ["first: tokens 9, sequences 1"]
 
 
 def test_a_run_without_a_call_was_not_inspected(tmp_path):
     found = by_metric(census(tmp_path / "census.json", dump_census(CensusRecord(()))))
-    assert [item.inspected for item in found.values()] == [0, 0, 0]
+    assert [item.inspected for item in found.values()] == [0, 0, 0, 0]
 
 
 def test_a_file_that_is_no_census_is_not_measured(tmp_path):
