@@ -20,6 +20,7 @@ _PROBES = {
     "decode": "guardrail.probes.decode:DecodeProbe",
     "dispatch": "guardrail.probes.dispatch:DispatchProbe",
     "kv_budget": "guardrail.probes.kv_budget:KvBudgetProbe",
+    "logits": "guardrail.probes.logits:LogitsProbe",
     "numerics": "guardrail.probes.numerics:NumericsProbe",
     "pool": "guardrail.probes.pool:PoolProbe",
     "reduction_layouts": "guardrail.probes.reduction_layouts:ReductionLayoutsProbe",

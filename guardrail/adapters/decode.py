@@ -59,7 +59,7 @@ def run_engine(
         "compared": _compare(running, prompts, workload["new_tokens"]) if compared else {},
         "timed": {},
         "beside": {},
-        "arms": _by_arm(served),
+        "arms": by_arm(served),
         "accidents": [f"{row.tensor}: {row.arm}, because {row.because}" for row in accidents],
         "products": sum(row.calls for row in served),
     }
@@ -141,7 +141,7 @@ def _prompts(model: ModelProfile, sequences: int, tokens: int, seed: int) -> lis
     return drawn
 
 
-def _by_arm(served: Sequence[ServedTensor]) -> list[str]:
+def by_arm(served: Sequence[ServedTensor]) -> list[str]:
     """Say which arm served which kind of tensor, layers together."""
     kinds = Counter((row.tensor.rpartition(".")[2], row.arm, row.because) for row in served)
     return [

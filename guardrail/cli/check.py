@@ -54,6 +54,7 @@ def check(
     """
     from guardrail.cli.output import Outputs
     from guardrail.cli.progress import progress
+    from guardrail.workspace import Selection
 
     measuring = {
         "--self-test": self_test,

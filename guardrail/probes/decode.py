@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from guardrail.families import DecodeOptions, Engine
-from guardrail.families.decode import MATVEC_THRESHOLD
+from guardrail.probes.engine_settings import EngineSettings
 from guardrail.probes.interface import Context, Measured, Measuring, Probe
 from guardrail.probes.references import modules_of
+from guardrail.probes.this_machine import not_for_this_machine, present_profile
 from guardrail.records.measurement import Finding, Measurement, Metric, Unmeasured
 from guardrail.records.task import Done, Environment, Task
-from guardrail.spec.fields import Strict
 from guardrail.spec.guards import Guard
 from guardrail.spec.profiles import Count
 from guardrail.stats.intervals import median_interval
@@ -23,7 +23,7 @@ _TIMEOUT_SECONDS = 900.0
 Tokens = Annotated[int, Field(ge=0)]
 
 
-class Workload(Strict):
+class Workload(EngineSettings):
     """What a guard asks an engine to do."""
 
     model: str = Field(description="Model profile whose geometry the engine has, with random weights.")
@@ -34,27 +34,13 @@ class Workload(Strict):
         default=[0], description="Random keys and values before the prompt; every number is timed."
     )
     repeats: int = Field(9, ge=6, description="Timed runs at each context; each gives one sample.")
-    matvec_threshold: int = Field(
-        MATVEC_THRESHOLD, ge=0, description="Elements of the smallest matrix for a matrix-vector arm."
-    )
-    block_units: Count | None = Field(
-        None,
-        description="Units in a tile of the matrix-vector arms; what they are shipped with where left out.",
-    )
-    planes: bool = Field(True, description="Whether six-bit matrices are held in dense planes.")
-    memory_bytes: Count | None = Field(
-        None, description="Memory of weights, scratch and KV cache; what the device has where left out."
-    )
 
     def options(self) -> DecodeOptions:
         """Describe the engine's start."""
         return DecodeOptions(
             sequences=self.sequences,
             context=max(self.contexts) + self.prompt_tokens + self.new_tokens,
-            matvec_threshold=self.matvec_threshold,
-            block_units=self.block_units,
-            planes=self.planes,
-            memory_bytes=self.memory_bytes,
+            **self.start_options(),
         )
 
 
@@ -101,7 +87,7 @@ class DecodeProbe(Probe[DecodeGuard]):
 
     def measure(self, guard: DecodeGuard, subject: Engine, context: Context) -> Measuring:
         """See `Probe.measure`."""
-        if skipped := _skipped(guard, context):
+        if skipped := not_for_this_machine(guard.devices, context):
             return [skipped]
         wanted = {
             "timed": _bounded(guard, TIMED),
@@ -132,28 +118,9 @@ class DecodeProbe(Probe[DecodeGuard]):
         if not isinstance(outcome, Done):
             return [Unmeasured(outcome.reason)]
         where = {"model": workload.model}
-        if device := _profile(context):
+        if device := present_profile(context):
             where["device"] = device
         return _measurements(outcome.value, where)
-
-
-def _profile(context: Context) -> str | None:
-    """Name the machine's GPU by its profile, by which bounds may be keyed."""
-    names = (name for name, device in context.devices.items() if device.device_name == context.gpu_name)
-    return next(names, None)
-
-
-def _skipped(guard: DecodeGuard, context: Context) -> Unmeasured | None:
-    """Say why a guard is not for this machine, or not for the chosen profile."""
-    if not guard.devices:
-        return None
-    anchored = ", ".join(guard.devices)
-    if context.device and context.device.name not in guard.devices:
-        return Unmeasured(f"the guard is for {anchored}, not for {context.device.name}", skipped=True)
-    if _profile(context) not in guard.devices:
-        present = context.gpu_name or "no GPU"
-        return Unmeasured(f"the guard is for {anchored}, and this machine has {present}", skipped=True)
-    return None
 
 
 def _bounded(guard: DecodeGuard, metrics: tuple[Metric, ...]) -> list[str]:

@@ -41,6 +41,8 @@ class Batch:
     signs: torch.Tensor | None = None
     """Signs of the rotation that the cache was written with, fp32 [rows of its Hadamard matrix]: queries are
     rotated, and outputs back. None where queries are rotated already and outputs are to stay so."""
+    queries_rotated: bool = False
+    """Whether queries were rotated with `signs` already, and outputs alone are left to rotate."""
 
     @property
     def group(self) -> int:
@@ -128,9 +130,12 @@ def rotate_queries(batch: Batch, output: torch.Tensor) -> Batch:
     """
     if batch.signs is None:
         return batch
-    _rotate(output, batch.queries, batch, back=False)
     norm = rotation.block_size(batch.cache.head_size)
-    return replace(batch, queries=output, score_scale=batch.score_scale / norm)
+    batch = replace(batch, score_scale=batch.score_scale / norm)
+    if batch.queries_rotated:
+        return batch
+    _rotate(output, batch.queries, batch, back=False)
+    return replace(batch, queries=output)
 
 
 def launch_segments(batch: Batch, scratch: Scratch, shape: tuning.Shape) -> None:

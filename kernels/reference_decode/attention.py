@@ -1,7 +1,5 @@
 """The engine's attention: one pool of scratch, one composed call a layer."""
 
-from dataclasses import dataclass
-
 import torch
 
 from guardrail.kernels.int4_attention import launch, plan, scratch_tensors, tuning
@@ -13,6 +11,7 @@ from guardrail.kernels.int4_attention.scratch_plan import guardrail_layout, laye
 from guardrail.kernels.int4_attention.scratch_tensors import ScratchTensors
 from guardrail.kernels.reference_decode.cache import KvCache
 from guardrail.kernels.reference_decode.geometry import Geometry
+from guardrail.kernels.reference_decode.places import Places
 
 _INTERPRETED_PROCESSORS = 2
 
@@ -58,46 +57,29 @@ class AttentionPool:
         return Attention(self.engine, self.layer, scratch, self.census)
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where the tokens of one step go; rewritten by every step."""
-
-    positions: torch.Tensor
-    """Tokens before the new one, int64 [sequences]."""
-    slots: torch.Tensor
-    """int64 [sequences]."""
-    seq_lens: torch.Tensor
-    """Keys with the new one, int32 [sequences]."""
-    query_starts: torch.Tensor
-    """int32 [sequences + 1]: one token each."""
-
-
 def attend(
     attention: Attention,
     cache: KvCache,
     layer: int,
-    heads: torch.Tensor,
+    queries: torch.Tensor,
     places: Places,
     output: torch.Tensor,
     longest_context: int,
 ) -> None:
-    """Write a layer's new keys and values, and attend to all of them.
+    """Attend to all keys and values of a layer, the new ones included.
 
     Args:
         attention: The composed call.
         cache: Of all layers.
         layer: Which one.
-        heads: Query, key and value heads, fp16 [sequences, heads, head size].
+        queries: Rotated as the cache's signs say, fp16 [sequences, query heads, head size].
         places: Where the tokens go.
-        output: fp16 [sequences, query heads, head size], written.
+        output: Shaped as the queries, written.
         longest_context: Keys that a sequence may hold.
     """
     views = cache.layers[layer]
-    queries = output.shape[1]
-    kv_end = queries + views.kv_heads
-    launch.run_write(heads[:, queries:kv_end], heads[:, kv_end:], places.slots, views, cache.signs)
     batch = launch.Batch(
-        queries=heads[:, :queries],
+        queries=queries,
         cache=views,
         block_table=cache.block_table,
         seq_lens=places.seq_lens,
@@ -105,6 +87,7 @@ def attend(
         max_query_len=1,
         score_scale=views.head_size**-0.5,
         signs=cache.signs,
+        queries_rotated=True,
     )
     attention.run(batch, output, longest_context)
 

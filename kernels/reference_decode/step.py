@@ -7,12 +7,13 @@ import torch
 from guardrail.kernels.int4_attention.attention import Attention
 from guardrail.kernels.kquants import activations
 from guardrail.kernels.kquants.matrix import QuantizedMatrix
-from guardrail.kernels.reference_decode import launch
-from guardrail.kernels.reference_decode.attention import Places, attend
+from guardrail.kernels.reference_decode import launch, tuning
+from guardrail.kernels.reference_decode.attention import attend
 from guardrail.kernels.reference_decode.budget import BLOCK_SIZE
 from guardrail.kernels.reference_decode.cache import KvCache
 from guardrail.kernels.reference_decode.geometry import Geometry
 from guardrail.kernels.reference_decode.model import Layer, Model
+from guardrail.kernels.reference_decode.places import Places, allocate_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +24,19 @@ class Buffers:
     """Token that each sequence is at, int64 [sequences]; the next one after a step."""
     places: Places
     steps: torch.Tensor
-    """Steps since the start, int64 [1]."""
+    """Steps since the start, int64 [sequences]: each sequence counts its own."""
     history: torch.Tensor
     """Greedy token of every step, int64 [steps, sequences]."""
-    residual: torch.Tensor
-    """fp32 [sequences, hidden]."""
+    residuals: tuple[torch.Tensor, torch.Tensor]
+    """fp32 [sequences, hidden]: the residual stream, and where its next sum is written."""
     delta: torch.Tensor
     """What is added to it next, shaped alike."""
     normed: torch.Tensor
     """Activations: q8 groups of one sequence, fp32 of several."""
     query_key_value: torch.Tensor
     """fp32, flat: all sequences' queries and keys, then their values, or those of each sequence together."""
-    heads: torch.Tensor
-    """fp16 [sequences, query, key and value heads, head size]."""
+    queries: torch.Tensor
+    """Rotated as the cache's signs say, fp16 [sequences, query heads, head size]."""
     attended: torch.Tensor
     """fp16 [sequences, query heads, head size]."""
     gate_up: torch.Tensor
@@ -44,6 +45,8 @@ class Buffers:
     """Activations of the down projection, as `normed`."""
     logits: torch.Tensor
     """fp32 [sequences, vocabulary]."""
+    candidates: torch.Tensor
+    """The best of each part of the vocabulary, int64 [sequences, parts]."""
 
 
 def allocate_buffers(geometry: Geometry, sequences: int, context: int, device: str) -> Buffers:
@@ -63,25 +66,22 @@ def allocate_buffers(geometry: Geometry, sequences: int, context: int, device: s
         # Only one token's activations are quantized: the product of several takes them as they are.
         return activations.empty(1, columns, device) if sequences == 1 else zeros(sequences, columns)
 
+    queries = (sequences, geometry.query_heads, geometry.head_size)
     return Buffers(
         tokens=zeros(sequences, dtype=torch.int64),
-        places=Places(
-            positions=zeros(sequences, dtype=torch.int64),
-            slots=zeros(sequences, dtype=torch.int64),
-            seq_lens=zeros(sequences, dtype=torch.int32),
-            query_starts=torch.arange(sequences + 1, dtype=torch.int32, device=device),
-        ),
-        steps=zeros(1, dtype=torch.int64),
+        places=allocate_places(sequences, geometry.head_size, device),
+        steps=zeros(sequences, dtype=torch.int64),
         history=zeros(context, sequences, dtype=torch.int64),
-        residual=zeros(sequences, geometry.hidden),
+        residuals=(zeros(sequences, geometry.hidden), zeros(sequences, geometry.hidden)),
         delta=zeros(sequences, geometry.hidden),
         normed=activation(geometry.hidden),
         query_key_value=zeros(sequences * geometry.heads * geometry.head_size),
-        heads=zeros(sequences, geometry.heads, geometry.head_size, dtype=torch.float16),
-        attended=zeros(sequences, geometry.query_heads, geometry.head_size, dtype=torch.float16),
+        queries=zeros(*queries, dtype=torch.float16),
+        attended=zeros(*queries, dtype=torch.float16),
         gate_up=zeros(sequences, 2 * geometry.intermediate),
         gated=activation(geometry.intermediate),
         logits=zeros(sequences, geometry.vocabulary),
+        candidates=zeros(sequences, -(-geometry.vocabulary // tuning.SEARCHED_LOGITS), dtype=torch.int64),
     )
 
 
@@ -103,25 +103,34 @@ class Step:
         """Launch everything from the embedding of the current tokens to the choice of the next."""
         model, buffers, places = self.model, self.buffers, self.buffers.places
         epsilon = model.geometry.norm_epsilon
-        launch.run_place_tokens(
-            places.positions, self.cache.block_table, places.slots, places.seq_lens, BLOCK_SIZE
+        residual, summed = buffers.residuals
+        launch.run_embed_tokens(
+            buffers.tokens,
+            model.embedding,
+            (model.cosines, model.sines),
+            self.cache.block_table,
+            BLOCK_SIZE,
+            residual,
+            places,
         )
-        buffers.residual.copy_(model.embedding.index_select(0, buffers.tokens))
-        delta = None
-        for number, layer in enumerate(model.layers):
-            launch.run_add_norm(buffers.residual, delta, layer.attention_norm, buffers.normed, epsilon)
+        launch.run_add_norm(residual, None, model.layers[0].attention_norm, None, buffers.normed, epsilon)
+        next_norms = [layer.attention_norm for layer in model.layers[1:]] + [model.norm]
+        for number, (layer, next_norm) in enumerate(zip(model.layers, next_norms, strict=True)):
             self._attend(number, layer)
-            launch.run_add_norm(buffers.residual, buffers.delta, layer.ffn_norm, buffers.normed, epsilon)
+            launch.run_add_norm(residual, buffers.delta, layer.ffn_norm, summed, buffers.normed, epsilon)
             _multiply(layer.gate_up, buffers.normed, buffers.gate_up)
             launch.run_silu_product(buffers.gate_up, buffers.gated)
             _multiply(layer.down, buffers.gated, buffers.delta)
-            delta = buffers.delta
-        launch.run_add_norm(buffers.residual, delta, model.norm, buffers.normed, epsilon)
+            launch.run_add_norm(summed, buffers.delta, next_norm, residual, buffers.normed, epsilon)
         _multiply(model.output, buffers.normed, buffers.logits)
-        torch.argmax(buffers.logits, dim=-1, out=buffers.tokens)
-        buffers.history.index_copy_(0, buffers.steps, buffers.tokens.unsqueeze(0))
-        buffers.steps.add_(1)
-        places.positions.add_(1)
+        launch.run_choose_tokens(
+            buffers.logits,
+            buffers.candidates,
+            buffers.tokens,
+            buffers.history,
+            buffers.steps,
+            places.positions,
+        )
 
     def _attend(self, number: int, layer: Layer) -> None:
         buffers, geometry = self.buffers, self.model.geometry
@@ -136,18 +145,24 @@ class Step:
             value = buffers.query_key_value[split:].view(sequences, -1)
             _multiply(layer.query_key, buffers.normed, query_key)
             _multiply(layer.value, buffers.normed, value)
-        launch.run_rotate_heads(
+        launch.run_place_heads(
             query_key,
             value,
             layer.bias,
-            buffers.places.positions,
-            self.model.cosines,
-            self.model.sines,
-            buffers.heads,
+            buffers.places,
+            self.cache.signs,
+            buffers.queries,
+            self.cache.layers[number],
             geometry.interleaved,
         )
         attend(
-            self.attention, self.cache, number, buffers.heads, buffers.places, buffers.attended, self.context
+            self.attention,
+            self.cache,
+            number,
+            buffers.queries,
+            buffers.places,
+            buffers.attended,
+            self.context,
         )
         layer.attention_output.multiply(buffers.attended.flatten(1), buffers.delta)
 

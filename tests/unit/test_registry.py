@@ -55,8 +55,10 @@ def test_every_probe_is_made():
         "decode",
         "dispatch",
         "kv_budget",
+        "logits",
         "numerics",
         "pool",
+        "reduction_layouts",
         "resources",
         "timing",
     ]
@@ -66,6 +68,7 @@ def test_every_probe_is_made():
         "command": 0,
         "decode": 10,
         "dispatch": 8,
+        "logits": 9,
         "numerics": 4,
         "pool": 4,
         "resources": 6,
@@ -88,7 +91,7 @@ def test_a_subject_of_a_user_s_module_is_found_by_its_name(folder):
 
 
 def test_a_family_alone_names_its_only_subject_of_a_kind(folder):
-    assert find("q6k", Gate).name == "mmvq"
+    assert find("int4_attention", Gate).name == "dispatch"
     write_module(folder, "mine", TWO_KERNELS)
     with pytest.raises(UsageError) as caught:
         find("mine:FAMILY", Kernel)
