@@ -1,0 +1,1 @@
+"""First-step logits: dumps, how far two of them differ, and what that difference is called."""
