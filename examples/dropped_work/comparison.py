@@ -26,7 +26,7 @@ class Run:
     arm: str
     """Arm of the six-bit ffn_down."""
     logits: torch.Tensor
-    """First step, fp32 [vocabulary]."""
+    """First step of each prompt, fp32 [prompts, vocabulary]."""
     text: tuple[int, ...]
     """Greedy tokens; none of the reference, which is slow."""
     milliseconds: float | None
@@ -42,13 +42,15 @@ def options_of(model: ModelProfile, new_tokens: int) -> DecodeOptions:
     return DecodeOptions(context=context, matvec_threshold=0, block_units=tile)
 
 
-def run_engines(model: ModelProfile, device: str, prompt: Sequence[int], new_tokens: int) -> list[Run]:
-    """Run every engine on the same weights and prompt."""
+def run_engines(
+    model: ModelProfile, device: str, prompts: Sequence[Sequence[int]], new_tokens: int
+) -> list[Run]:
+    """Run every engine on the same weights and prompts; text and time are those of the first prompt."""
     options = options_of(model, new_tokens)
     engines = {name: begin(model, options, device) for name, begin in _STARTS.items()}
-    times = _step_times(engines, prompt, new_tokens) if device == "cuda" else {}
+    times = _step_times(engines, prompts[0], new_tokens) if device == "cuda" else {}
     return [
-        _run(name, running, model, prompt, new_tokens, times.get(name)) for name, running in engines.items()
+        _run(name, running, model, prompts, new_tokens, times.get(name)) for name, running in engines.items()
     ]
 
 
@@ -56,16 +58,16 @@ def _run(
     name: str,
     running: RunningEngine,
     model: ModelProfile,
-    prompt: Sequence[int],
+    prompts: Sequence[Sequence[int]],
     new_tokens: int,
     milliseconds: float | None,
 ) -> Run:
-    logits = running.first_step_logits([prompt], Mode.EAGER).logits[0]
-    text = () if name == "reference" else running.decode([prompt], new_tokens, Mode.EAGER).tokens[0]
+    first_steps = [running.first_step_logits([prompt], Mode.EAGER).logits[0] for prompt in prompts]
+    text = () if name == "reference" else running.decode(prompts[:1], new_tokens, Mode.EAGER).tokens[0]
     layers = geometry_of(model).layers
     tall = {f"blk.{i}.ffn_down" for i in range(layers) if has_six_bits("ffn_down", i, layers)}
     arm = next(row.arm for row in running.arms() if row.tensor in tall)
-    return Run(name, arm, logits, text, milliseconds)
+    return Run(name, arm, torch.stack(first_steps), text, milliseconds)
 
 
 def twin_bits(model: ModelProfile, device: str) -> tuple[int, int]:

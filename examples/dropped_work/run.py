@@ -25,10 +25,10 @@ from guardrail.spec.profile_files import load_profiles  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 GUARDS = HERE / "guards.yaml"
-PROMPT = (3,)
+PROMPTS = {"cuda": ((3,), (17,), (101,), (1009,)), "cpu": ((3,),)}
 NEW_TOKENS = {"cuda": 64, "cpu": 4}
-SEPARATION = 4.0
-"""How many times the rounding class a logit must be off to count as different."""
+SEPARATION = 2.0
+"""How many times the rounding class a logit must be off to count as different, as in `logits compare`."""
 
 
 def main() -> int:
@@ -42,7 +42,7 @@ def main() -> int:
     model = load_profiles(GUARDS, frozenset(ARCHITECTURES)).models[arguments.model]
     where = torch.cuda.get_device_name() if DEVICE == "cuda" else "Triton's interpreter, no GPU"
     _say(f"dropped work on {model.name}, {where}")
-    reference, production, planted = run_engines(model, DEVICE, PROMPT, NEW_TOKENS[DEVICE])
+    reference, production, planted = run_engines(model, DEVICE, PROMPTS[DEVICE], NEW_TOKENS[DEVICE])
     story = {
         "model": model.name,
         "device": where,
@@ -61,7 +61,7 @@ def _figures(run: Run, reference: Run, production: Run) -> dict[str, Any]:
     return {
         "engine": run.name,
         "arm": run.arm,
-        "argmax": int(run.logits.argmax()),
+        "argmax": int(run.logits[0].argmax()),
         "same_tokens": same.index(False) if False in same else len(same),
         "tokens": len(same),
         "max_delta": float((run.logits - reference.logits).abs().max()),
