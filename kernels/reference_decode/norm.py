@@ -23,8 +23,8 @@ def add_norm(
 ):
     """Compute some columns of one token's ``x = x + delta`` and ``x / sqrt(mean(x**2) + epsilon) * weight``.
 
-    The grid is (tokens, columns / PART rounded up). Every program adds up the squares of the whole row, all of
-    them in the same order, so that the parts of a row are divided by the same number.
+    The grid is (tokens, columns / PART rounded up). Each program sums the squares of the whole row in one and
+    the same order, so that all parts of the row are divided by the same number.
 
     Shapes and units:
         residual_ptr: fp32 [tokens, columns].

@@ -52,6 +52,12 @@ def test_logits_of_7b_are_finite_and_of_their_gain(engine: DecodeEngine) -> None
     assert 1.0 < logits.std().item() < 4.0
 
 
+def test_the_first_token_is_that_of_torchs_argmax_over_the_vocabulary(engine: DecodeEngine) -> None:
+    logits = engine.first_step_logits([PROMPT], Mode.EAGER).logits
+    for mode in (Mode.EAGER, Mode.CAPTURED):
+        assert engine.decode([PROMPT], 1, mode).tokens == ((logits[0].argmax().item(),),)
+
+
 def test_7b_takes_the_arms_of_its_shapes(engine: DecodeEngine) -> None:
     engine.first_step_logits([PROMPT], Mode.EAGER)
     arms = {row.tensor: row.arm for row in engine.arms()}

@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from guardrail.ab.arm import Arm, loaded_files, require_unchanged
-from guardrail.ab.caches import CACHE_VARIABLES, Cache, Caches
 from guardrail.ab.plan import require_distinct, require_sound
+from guardrail.adapters.private_caches import CACHE_VARIABLES, Caches
 from guardrail.errors import MeasurementError, UsageError
+from guardrail.records.cache import Cache
 from unit.ab.conftest import make_plan
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "KNOB": "1"}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from guardrail.adapters.launches import recorded
 from guardrail.errors import MeasurementError
 from guardrail.families import Choice, Mode
 from guardrail.kernels.int4_attention import reference, rotation
@@ -83,6 +84,28 @@ def test_every_matrix_is_served_and_named_with_its_arm(engine: DecodeEngine) -> 
         "output": "v2_dpl",
     }
     assert not any(row.accidental for row in engine.arms())
+
+
+def test_a_layer_is_eleven_launches_and_twelve_where_values_are_a_matrix_of_their_own(
+    engine: DecodeEngine,
+) -> None:
+    def layer(*queries_keys_values: str, down: str) -> list[str]:
+        attention = ["place_heads", "attend_segments", "reduce_segments", "quantize_q8", "mmvq_q4k"]
+        return [*queries_keys_values, *attention, "add_norm", "mmvq_q4k", "silu_product", down]
+
+    with recorded() as launched:
+        engine.first_step_logits([[3]], Mode.EAGER)
+    assert launched == [
+        "embed_tokens",
+        "add_norm",
+        *layer("mmvq_q4k", down="mmvq_q4k"),
+        "add_norm",
+        *layer("mmvq_q4k", "mmvq_v2_dpl", down="mmvq_v2_dpl"),
+        "add_norm",
+        "mmvq_v2_dpl",
+        "search_logits",
+        "choose_tokens",
+    ]
 
 
 def test_a_step_reads_every_quantized_weight_once(engine: DecodeEngine) -> None:
