@@ -94,6 +94,7 @@ def _compile_subject(target: str, arch: str) -> list[KernelResources]:
         raise UsageError(f"{target}: no such file; expected {EXPECTED}")
     kernel = registry.find_subject(target, registry.families(), (Kernel,))
     assert isinstance(kernel, Kernel)
-    if not kernel.builds:
-        raise NothingReadError(f"{target}: declares no build, so there is nothing to compile")
-    return [compile_build(kernel.function, build, arch) for build in kernel.builds]
+    builds = [build for build in kernel.builds if not build.archs or arch in build.archs]
+    if not builds:
+        raise NothingReadError(f"{target}: declares no build for {arch}, so there is nothing to compile")
+    return [compile_build(kernel.function, build, arch) for build in builds]

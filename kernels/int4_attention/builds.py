@@ -60,7 +60,7 @@ def segment_builds() -> tuple[Build, ...]:
 
 
 def reduction_builds() -> tuple[Build, ...]:
-    """Compile a head size of 256, with outputs left rotated and rotated back; others differ in an address."""
+    """Compile a head size of 256, with outputs left rotated and rotated back, and the latter of 128."""
     signature = {"output_ptr": "*fp16:16", **_PARTIALS, "seq_lens_ptr": "*i32:16"}
     signature |= {"query_starts_ptr": "*i32:16", **_SCRATCH, **_OUTPUT_STRIDES}
     constants: dict[str, Scalar | None] = {
@@ -79,7 +79,13 @@ def reduction_builds() -> tuple[Build, ...]:
                 "head256-rotated",
                 {**signature, **_SIGNS},
                 {**constants, "DIMS": 256},
-                tuning.ROTATED_REDUCTION_WARPS,
+                tuning.rotated_reduction_warps(256),
+            ),
+            Build(
+                "head128-rotated",
+                {**signature, **_SIGNS},
+                {**constants, "HEAD_SIZE": 128, "HEAD_PADDED": 128, "DIMS": 128},
+                tuning.rotated_reduction_warps(128),
             ),
         )
     )

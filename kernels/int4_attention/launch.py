@@ -166,7 +166,7 @@ def launch_reduction(batch: Batch, output: torch.Tensor, scratch: Scratch, shape
     if batch.signs is None:
         dims, warps = tuning.REDUCED_DIMS, tuning.REDUCTION_WARPS
     else:
-        dims, warps = head_padded, tuning.ROTATED_REDUCTION_WARPS
+        dims, warps = head_padded, tuning.rotated_reduction_warps(head_padded)
     parts = head_padded // dims
     reduce_segments[(batch.max_query_len * parts, batch.queries.shape[1], batch.seq_lens.shape[0])](
         output,

@@ -7,11 +7,11 @@ from triton.language.extra import cuda
 
 @triton.jit
 def begin(PDL: tl.constexpr):
-    """Wait for everything ahead in the stream, and let what comes next start.
+    """Let what comes next start, and wait for everything ahead in the stream.
 
     Must come before the first access to memory that another kernel writes. What comes next, if it is launched
     this way too, waits for this whole kernel in turn; until then it can only load what nobody writes.
     """
     if PDL:
-        cuda.gdc_wait()
         cuda.gdc_launch_dependents()
+        cuda.gdc_wait()

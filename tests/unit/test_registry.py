@@ -62,18 +62,6 @@ def test_every_probe_is_made():
         "resources",
         "timing",
     ]
-    assert {name: len(probe.metrics) for name, probe in found.items()} == {
-        "capacity": 2,
-        "census": 3,
-        "command": 0,
-        "decode": 10,
-        "dispatch": 8,
-        "logits": 9,
-        "numerics": 4,
-        "pool": 4,
-        "resources": 6,
-        "timing": 11,
-    }
 
 
 def find(name, *kinds):

@@ -99,8 +99,8 @@ def test_a_gpu_worker_that_failed_is_not_used_again():
     outcomes = run(*(task(name, Environment.EXECUTE) for name in names), interpreted=False)
     assert [type(outcome) for outcome in outcomes] == [Done, Failed, Done, Failed]
     assert outcomes[1].reason == (
-        "a kernel read or wrote memory that is not its own (illegal memory access); compute-sanitizer names the "
-        "kernel and the line. CUDA says: CUDA error: an illegal memory access was encountered"
+        "a kernel read or wrote memory that is not its own (illegal memory access); compute-sanitizer names "
+        "the kernel and the line. CUDA says: CUDA error: an illegal memory access was encountered"
     )
 
 
