@@ -4,7 +4,6 @@ import triton
 import triton.language as tl
 
 from guardrail.kernels.int4_attention.tile import LOG2_E, accumulate, load_queries, visible_range
-from guardrail.kernels.programmatic_launch.device import begin
 
 
 @triton.jit(do_not_specialize=["table_stride"])
@@ -35,7 +34,6 @@ def attend(
     WINDOW: tl.constexpr,
     SOFTCAP: tl.constexpr,
     INLINE_ASM: tl.constexpr,
-    PDL: tl.constexpr,
 ):
     """Compute the outputs of one block of query rows; grid (query blocks, KV heads, sequences).
 
@@ -61,9 +59,7 @@ def attend(
         WINDOW: Keys that a row sees at most, its own included; 0 for all.
         SOFTCAP: Bound of the scores; 0 for none.
         INLINE_ASM: As in `unpack`.
-        PDL: Whether the kernel is launched programmatically.
     """
-    begin(PDL)
     query_block = tl.program_id(0)
     kv_head = tl.program_id(1).to(tl.int64)
     sequence = tl.program_id(2).to(tl.int64)

@@ -4,7 +4,6 @@ import math
 
 from guardrail.families.interface import Build, Scalar
 from guardrail.kernels.int4_attention import tuning
-from guardrail.kernels.programmatic_launch.builds import as_launched
 
 _BLOCK_SIZE = 16
 _HOPPER_ARCH = "sm_90"
@@ -37,25 +36,21 @@ def attend_builds() -> tuple[Build, ...]:
     """Compile a prefill of 24 query and 4 KV heads of 256, and one of 32 and 8 of 128 with a window."""
     signature = {"output_ptr": "*fp16:16", **_INPUTS, "score_scale": "fp32"}
     signature |= {**_OUTPUT_STRIDES, **_INPUT_STRIDES}
-    return as_launched(
-        (
-            *_attention_builds("prefill-head256", signature, 256, 6, query_len=64, window=0, sinks_ptr=None),
-            *_attention_builds(
-                "prefill-head128-window", signature, 128, 4, query_len=64, window=4096, sinks_ptr=None
-            ),
-        )
+    return (
+        *_attention_builds("prefill-head256", signature, 256, 6, query_len=64, window=0, sinks_ptr=None),
+        *_attention_builds(
+            "prefill-head128-window", signature, 128, 4, query_len=64, window=4096, sinks_ptr=None
+        ),
     )
 
 
 def segment_builds() -> tuple[Build, ...]:
     """Compile decode and verify for 24 query and 4 KV heads of 256, windowed verify for 32 and 8 of 128."""
     signature = {**_PARTIALS, **_INPUTS, "score_scale": "fp32", **_SCRATCH, **_INPUT_STRIDES}
-    return as_launched(
-        (
-            *_attention_builds("decode-head256", signature, 256, 6, query_len=1, window=0),
-            *_attention_builds("verify-head256", signature, 256, 6, query_len=8, window=0),
-            *_attention_builds("verify-head128-window", signature, 128, 4, query_len=8, window=4096),
-        )
+    return (
+        *_attention_builds("decode-head256", signature, 256, 6, query_len=1, window=0, PDL=False),
+        *_attention_builds("verify-head256", signature, 256, 6, query_len=8, window=0, PDL=False),
+        *_attention_builds("verify-head128-window", signature, 128, 4, query_len=8, window=4096, PDL=False),
     )
 
 
@@ -71,23 +66,22 @@ def reduction_builds() -> tuple[Build, ...]:
         "TILE": tuning.shape_of(_OTHER_CAPABILITY, 6, 256).tile,
         "CHUNK": tuning.REDUCED_SEGMENTS,
         "DIMS": tuning.REDUCED_DIMS,
+        "PDL": False,
     }
-    return as_launched(
-        (
-            Build("head256", signature, {**constants, "signs_ptr": None}, tuning.REDUCTION_WARPS),
-            Build(
-                "head256-rotated",
-                {**signature, **_SIGNS},
-                {**constants, "DIMS": 256},
-                tuning.rotated_reduction_warps(256),
-            ),
-            Build(
-                "head128-rotated",
-                {**signature, **_SIGNS},
-                {**constants, "HEAD_SIZE": 128, "HEAD_PADDED": 128, "DIMS": 128},
-                tuning.rotated_reduction_warps(128),
-            ),
-        )
+    return (
+        Build("head256", signature, {**constants, "signs_ptr": None}, tuning.REDUCTION_WARPS),
+        Build(
+            "head256-rotated",
+            {**signature, **_SIGNS},
+            {**constants, "DIMS": 256},
+            tuning.rotated_reduction_warps(256),
+        ),
+        Build(
+            "head128-rotated",
+            {**signature, **_SIGNS},
+            {**constants, "HEAD_SIZE": 128, "HEAD_PADDED": 128, "DIMS": 128},
+            tuning.rotated_reduction_warps(128),
+        ),
     )
 
 
@@ -103,7 +97,7 @@ def rotation_builds() -> tuple[Build, ...]:
         "BLOCK": 256,
         "ROWS": tuning.ROTATED_ROWS,
     }
-    return as_launched(
+    return tuple(
         Build(name, signature, {**constants, "BACK": back})
         for name, back in (("queries-head256", False), ("outputs-head256", True))
     )
@@ -135,17 +129,15 @@ def write_builds() -> tuple[Build, ...]:
         for head_size in (256, 128)
     }
     warps = tuning.WRITE_WARPS
-    return as_launched(
-        (
-            *(
-                Build(f"head{size}", signature, {**constants, "signs_ptr": None}, warps)
-                for size, constants in sizes.items()
-            ),
-            *(
-                Build(f"head{size}-rotated", {**signature, **_SIGNS}, constants, warps)
-                for size, constants in sizes.items()
-            ),
-        )
+    return (
+        *(
+            Build(f"head{size}", signature, {**constants, "signs_ptr": None}, warps)
+            for size, constants in sizes.items()
+        ),
+        *(
+            Build(f"head{size}-rotated", {**signature, **_SIGNS}, constants, warps)
+            for size, constants in sizes.items()
+        ),
     )
 
 
@@ -156,13 +148,13 @@ def _attention_builds(
     group: int,
     query_len: int,
     window: int,
-    **absent: None,
+    **further: Scalar | None,
 ) -> tuple[Build, ...]:
     """Compile one query in the launch shape of Hopper and in that of the others, where the two differ."""
 
     def build(shape: tuning.Shape, *archs: str) -> Build:
         constants: dict[str, Scalar | None] = {
-            **absent,
+            **further,
             "STRIDE_SLOT": head_size // 4 + 2,
             "HEAD_SIZE": head_size,
             "WORDS": head_size // 8,

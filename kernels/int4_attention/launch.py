@@ -43,6 +43,9 @@ class Batch:
     rotated, and outputs back. None where queries are rotated already and outputs are to stay so."""
     queries_rotated: bool = False
     """Whether queries were rotated with `signs` already, and outputs alone are left to rotate."""
+    programmatic: bool = False
+    """Whether the 3D arm's kernels start while what is ahead of them in the stream still runs. In a captured
+    decode step that hides their start; between other kernels it gains nothing."""
 
     @property
     def group(self) -> int:
@@ -156,6 +159,7 @@ def launch_segments(batch: Batch, scratch: Scratch, shape: tuning.Shape) -> None
         scratch.rows,
         *_input_strides(batch),
         **_launch_options(batch, shape),
+        **host.options(scratch.partials, batch.programmatic),
     )
 
 
@@ -187,7 +191,7 @@ def launch_reduction(batch: Batch, output: torch.Tensor, scratch: Scratch, shape
         CHUNK=tuning.REDUCED_SEGMENTS,
         DIMS=dims,
         num_warps=warps,
-        **host.options(output),
+        **host.options(output, batch.programmatic),
     )
 
 
@@ -225,7 +229,6 @@ def run_write(
         HALF_PADDED=tuning.padded(cache.head_size) // 2,
         BLOCK_SIZE=cache.block_size,
         num_warps=tuning.WRITE_WARPS,
-        **host.options(key),
     )
 
 
@@ -245,7 +248,6 @@ def _rotate(rotated: torch.Tensor, rows: torch.Tensor, batch: Batch, back: bool)
         BLOCK=rotation.block_size(head_size),
         ROWS=tuning.ROTATED_ROWS,
         BACK=back,
-        **host.options(rows),
     )
 
 
@@ -277,7 +279,6 @@ def _launch_options(batch: Batch, shape: tuning.Shape) -> dict[str, int | float]
         "INLINE_ASM": batch.queries.is_cuda,
         "num_warps": shape.warps,
         "num_stages": shape.stages,
-        **host.options(batch.queries),
     }
 
 

@@ -4,7 +4,6 @@ import triton
 import triton.language as tl
 
 from guardrail.kernels.int4_attention.hadamard import hadamard
-from guardrail.kernels.programmatic_launch.device import begin
 
 
 @triton.jit(do_not_specialize=["sequences"])
@@ -24,7 +23,6 @@ def rotate_rows(
     BLOCK: tl.constexpr,
     ROWS: tl.constexpr,
     BACK: tl.constexpr,
-    PDL: tl.constexpr,
 ):
     """Rotate some heads of one token; grid (tokens, HEADS / ROWS rounded up).
 
@@ -40,9 +38,7 @@ def rotate_rows(
         BLOCK: Largest power of two that divides HEAD_SIZE.
         ROWS: Heads of one program.
         BACK: Whether to undo a rotation, length included.
-        PDL: Whether the kernel is launched programmatically.
     """
-    begin(PDL)
     token = tl.program_id(0)
     if token >= tl.load(query_starts_ptr + sequences):
         return

@@ -4,7 +4,6 @@ import triton
 import triton.language as tl
 
 from guardrail.kernels.int4_attention.hadamard import hadamard
-from guardrail.kernels.programmatic_launch.device import begin
 
 
 @triton.jit
@@ -97,7 +96,6 @@ def write_cache(
     HEAD_SIZE: tl.constexpr,
     HALF_PADDED: tl.constexpr,
     BLOCK_SIZE: tl.constexpr,
-    PDL: tl.constexpr,
 ):
     """Write one token's key and value of one head; grid (tokens, KV heads).
 
@@ -112,9 +110,7 @@ def write_cache(
         value_bytes_ptr: Strides as the key bytes.
         value_scale_ptr: Strides as the key scales.
         HALF_PADDED: Half of HEAD_SIZE, padded to a power of two.
-        PDL: Whether the kernel is launched programmatically.
     """
-    begin(PDL)
     token = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1).to(tl.int64)
     slot = tl.load(slots_ptr + token)

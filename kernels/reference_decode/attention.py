@@ -88,6 +88,7 @@ def attend(
         score_scale=views.head_size**-0.5,
         signs=cache.signs,
         queries_rotated=True,
+        programmatic=True,
     )
     attention.run(batch, output, longest_context)
 
