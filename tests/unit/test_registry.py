@@ -1,4 +1,5 @@
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ import pytest
 from guardrail import registry
 from guardrail.errors import UsageError
 from guardrail.families import Family, Gate, Kernel, Operation, Plan
+from guardrail.spec.fields import SLUG_PATTERN
 from helpers.folders import install, write_module
 
 TWO_KERNELS = """
@@ -58,9 +60,12 @@ def test_every_probe_is_made():
         "logits",
         "numerics",
         "pool",
+        "quality",
         "reduction_layouts",
         "resources",
+        "serving",
         "timing",
+        "vllm_logits",
     ]
 
 
@@ -158,3 +163,14 @@ def test_a_second_probe_of_a_name_is_refused(folder):
         UsageError, match=r"^entry point sonde:Probe: a probe named 'dispatch' exists already$"
     ):
         registry.probes()
+
+
+def test_controls_are_named_by_slugs():
+    named = [
+        (family.name, subject, control.name)
+        for family in registry.families().values()
+        for subject, value in family.subjects().items()
+        for control in value.controls
+    ]
+    assert len(named) > 50
+    assert [entry for entry in named if not re.fullmatch(SLUG_PATTERN, entry[-1])] == []
