@@ -23,9 +23,12 @@ _PROBES = {
     "logits": "guardrail.probes.logits:LogitsProbe",
     "numerics": "guardrail.probes.numerics:NumericsProbe",
     "pool": "guardrail.probes.pool:PoolProbe",
+    "quality": "guardrail.probes.quality:QualityProbe",
     "reduction_layouts": "guardrail.probes.reduction_layouts:ReductionLayoutsProbe",
     "resources": "guardrail.probes.resources:ResourcesProbe",
+    "serving": "guardrail.probes.serving:ServingProbe",
     "timing": "guardrail.probes.timing:TimingProbe",
+    "vllm_logits": "guardrail.probes.vllm_logits:VllmLogitsProbe",
 }
 
 _SUBJECT = re.compile(r"^(?:(?P<module>[\w.]+):)?(?P<family>\w+)(?:\.(?P<name>[\w.-]+))?$")

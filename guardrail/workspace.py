@@ -232,7 +232,7 @@ def _task_key(surroundings: str, task: Task) -> str:
 def _further_files(guard: Guard) -> tuple[str, ...]:
     """Name the files that a guard reads beside its subject."""
     against: str | None = getattr(guard, "against", None)
-    return () if against is None else (against,)
+    return (*(() if against is None else (against,)), *getattr(guard, "further_files", ()))
 
 
 def _subject_hash(guard: Guard, subject: Any, profiles: Sequence[Any], profile: str | None) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from guardrail.ab.arm import Arm, LoadedFile, identity
-from guardrail.ab.caches import CACHE_VARIABLES, Cache
 from guardrail.ab.criterion import Criterion, require_exclusive
+from guardrail.adapters.private_caches import CACHE_VARIABLES
 from guardrail.errors import UsageError
+from guardrail.records.cache import Cache
 from guardrail.results.readers import READERS, require_selector
 from guardrail.spec.suggest import did_you_mean
 from guardrail.stats.intervals import samples_needed

@@ -4,10 +4,10 @@ import statistics
 from pathlib import Path
 
 from guardrail.ab.arm import Arm
-from guardrail.ab.caches import Caches
 from guardrail.ab.comparison import Run
 from guardrail.ab.plan import Plan
 from guardrail.adapters.commands import run_command
+from guardrail.adapters.private_caches import Caches
 from guardrail.errors import MeasurementError
 from guardrail.results.interface import Series
 from guardrail.results.readers import READERS

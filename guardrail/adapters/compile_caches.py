@@ -5,29 +5,36 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from guardrail.records.doctor import CompileCache
 from guardrail.records.spoiler import Spoiler
 
 
-def compile_caches() -> tuple[CompileCache, ...]:
-    """Read the state of each compiler's cache; a folder that is not there is an empty cache."""
-    return tuple(_read(name, folder) for name, folder in cache_folders().items())
+def compile_caches(environment: Mapping[str, str] = os.environ) -> tuple[CompileCache, ...]:
+    """Read the state of each compiler's cache; a folder that is not there is an empty cache.
+
+    Args:
+        environment: The variables that the compilers are run with.
+    """
+    return tuple(_read(name, folder) for name, folder in cache_folders(environment).items())
 
 
-def cache_folders() -> dict[str, Path]:
+def cache_folders(environment: Mapping[str, str] = os.environ) -> dict[str, Path]:
     """Find each compiler's cache as the compiler itself does, by its environment variables."""
+
+    def named(variable: str, default: Path) -> Path:
+        value = environment.get(variable)
+        return Path(value).expanduser().absolute() if value else default
+
     home = Path.home()
     return {
-        "triton": _folder("TRITON_CACHE_DIR", _folder("TRITON_HOME", home) / ".triton" / "cache"),
-        "inductor": _folder(
-            "TORCHINDUCTOR_CACHE_DIR", Path(tempfile.gettempdir(), f"torchinductor_{_user()}")
-        ),
-        "vllm": _folder("VLLM_CACHE_ROOT", _folder("XDG_CACHE_HOME", home / ".cache") / "vllm")
+        "triton": named("TRITON_CACHE_DIR", named("TRITON_HOME", home) / ".triton" / "cache"),
+        "inductor": named("TORCHINDUCTOR_CACHE_DIR", Path(tempfile.gettempdir(), f"torchinductor_{_user()}")),
+        "vllm": named("VLLM_CACHE_ROOT", named("XDG_CACHE_HOME", home / ".cache") / "vllm")
         / "torch_compile_cache",
-        "driver": _folder("CUDA_CACHE_PATH", home / ".nv" / "ComputeCache"),
+        "driver": named("CUDA_CACHE_PATH", home / ".nv" / "ComputeCache"),
     }
 
 
@@ -65,11 +72,6 @@ def _files(folder: Path) -> Iterator[tuple[str, int]]:
                 yield str(path.relative_to(folder)), path.stat().st_size
             except FileNotFoundError:
                 continue
-
-
-def _folder(variable: str, default: Path) -> Path:
-    value = os.environ.get(variable)
-    return Path(value).expanduser().absolute() if value else default
 
 
 def _user() -> str:

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 from guardrail.ab.arm import loaded_files, require_unchanged
-from guardrail.ab.caches import Caches
 from guardrail.ab.comparison import Comparison, Verdict
 from guardrail.ab.measure import compare
 from guardrail.ab.plan import Plan, require_distinct, require_sound
@@ -13,6 +12,7 @@ from guardrail.ab.records import Lever, registration, require_unused, result
 from guardrail.ab.runs import run_arm
 from guardrail.adapters.device import Gpu, executing_gpu
 from guardrail.adapters.gpu_lock import GpuLock
+from guardrail.adapters.private_caches import Caches
 from guardrail.adapters.surroundings import provenance
 from guardrail.cli.ab_lines import Lines
 from guardrail.cli.ab_request import Request, plan_of

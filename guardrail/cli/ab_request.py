@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from guardrail.ab.arm import Arm, Side
-from guardrail.ab.caches import Cache
 from guardrail.ab.criterion import parse_criterion
 from guardrail.ab.plan import Plan
 from guardrail.errors import UsageError
+from guardrail.records.cache import Cache
 
 
 @dataclass(frozen=True, slots=True)

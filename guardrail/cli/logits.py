@@ -49,6 +49,13 @@ def dump(
     hf: Annotated[
         Path | None, typer.Option(help="Folder of a Hugging Face causal model.", metavar="FOLDER")
     ] = None,
+    vllm: Annotated[
+        Path | None, typer.Option(help="Description of a vLLM engine.", metavar="ENGINE.yaml")
+    ] = None,
+    query_tokens: Annotated[
+        int | None,
+        typer.Option(min=2, help="Tokens of the step that --vllm dumps; the whole prompt without."),
+    ] = None,
     command: Annotated[str | None, typer.Option(help="Command that leaves a dump in --folder.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Folder that --command writes to.")] = None,
     shape: Shape = None,
@@ -66,6 +73,8 @@ def dump(
             output=output,
             engine=engine,
             hf=hf,
+            vllm=vllm,
+            query_tokens=query_tokens,
             command=command,
             model=model,
             arm=arm,

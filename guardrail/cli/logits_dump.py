@@ -11,6 +11,7 @@ from guardrail.adapters.logits.dump_files import Layout, check_output, write_dum
 from guardrail.adapters.logits.engine_source import EngineRequest, dump_engine
 from guardrail.adapters.logits.hf_source import dump_hf_model
 from guardrail.adapters.logits.sources import Dumped
+from guardrail.adapters.logits.vllm_source import dump_vllm_engine
 from guardrail.cli.logits_layout import parse_shape
 from guardrail.errors import UsageError
 from guardrail.logits.difference import nonfinite_elements
@@ -28,6 +29,8 @@ class DumpWords:
     output: Path
     engine: str | None
     hf: Path | None
+    vllm: Path | None
+    query_tokens: int | None
     command: str | None
     model: str | None
     arm: str | None
@@ -61,15 +64,21 @@ def write_source(words: DumpWords) -> None:
 
 
 def _run(words: DumpWords) -> Dumped:
-    sources = (words.engine, words.hf, words.command)
+    sources = (words.engine, words.hf, words.vllm, words.command)
     if sum(source is not None for source in sources) != 1:
         raise UsageError(
-            "expected one source: a decode engine (reference_decode), --hf FOLDER, or --command with --folder"
+            "expected one source: a decode engine (reference_decode), --hf FOLDER, --vllm ENGINE.yaml, "
+            "or --command with --folder"
         )
     prompts = parse_prompts(words.prompt_ids)
     if words.engine is not None:
         _refuse(words, _OF_COMMANDS, f"engine {words.engine}")
         return dump_engine(_engine_request(words, words.engine, prompts))
+    if words.vllm is not None:
+        _refuse(words, (*_OF_ENGINES, *_OF_COMMANDS), "--vllm")
+        return dump_vllm_engine(words.vllm, prompts, words.query_tokens)
+    if words.query_tokens is not None:
+        raise UsageError("--query-tokens goes with --vllm, whose prefix cache gives the tokens before them")
     if words.hf is not None:
         _refuse(words, (*_OF_ENGINES, *_OF_COMMANDS), "--hf")
         return dump_hf_model(words.hf, prompts)

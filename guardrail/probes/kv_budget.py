@@ -16,7 +16,14 @@ from guardrail.kvlog.startup import Startup, Worker
 from guardrail.probes.interface import Context, Measuring, Probe
 from guardrail.records.measurement import Finding, Measurement, Metric, Unmeasured
 from guardrail.records.task import Done, Environment, Task
+from guardrail.spec.engine_files import is_engine_file
 from guardrail.spec.guards import Guard
+
+_READING = "guardrail.probes.kv_budget:read_budget"
+_BOOTING = "guardrail.adapters.vllm_engine.startup:boot_and_read_budget"
+_LONGEST_READING = 300.0
+_LONGEST_BOOTS = 86_400.0
+"""Seconds; each boot has a limit of its own."""
 
 _COMPARED = ("unplanned_load_bytes", "unplanned_kv_bytes")
 _PLANNED = "scratch_at_load_bytes"
@@ -31,7 +38,7 @@ class KvBudgetGuard(Guard):
     """A guard on the KV budget of an engine's start."""
 
     against: Annotated[str, Field(min_length=1)] | None = Field(
-        None, description="Log of the start to compare with, a file relative to the guards file."
+        None, description="Log or engine of the start to compare with, a file relative to the guards file."
     )
     planned_bytes: int | None = Field(
         None,
@@ -53,7 +60,7 @@ class KvBudgetGuard(Guard):
 
 
 class KvBudgetProbe(Probe[KvBudgetGuard]):
-    """Reads the budget of a start from its log, worker by worker."""
+    """Reads the budget of a start from its log, worker by worker, or boots the engine for it."""
 
     guard = KvBudgetGuard
     subjects = (FileSubject,)
@@ -83,18 +90,20 @@ class KvBudgetProbe(Probe[KvBudgetGuard]):
     def measure(self, guard: KvBudgetGuard, subject: FileSubject, context: Context) -> Measuring:
         """See `Probe.measure`."""
         against = guard.against and str(Path(context.folder) / guard.against)
+        booted = any(is_engine_file(path) for path in (subject.path, against or ""))
         (outcome,) = yield [
             Task(
-                "guardrail.probes.kv_budget:read_budget",
+                _BOOTING if booted else _READING,
                 {
                     "subject": subject,
                     "against": against,
                     "planned_bytes": guard.planned_bytes,
                     "ignored": guard.ignore,
                 },
-                Environment.HOST,
-                # A key of the cache holds the content of one file, the subject's.
-                reusable=against is None,
+                Environment.COMMAND if booted else Environment.HOST,
+                timeout=_LONGEST_BOOTS if booted else _LONGEST_READING,
+                # A key of the cache holds the content of one file, the subject's, and of no engine.
+                reusable=against is None and not booted,
             )
         ]
         if not isinstance(outcome, Done):
@@ -120,10 +129,26 @@ def read_budget(
     Raises:
         GuardrailError: A log cannot be read, or the two are of different engines.
     """
-    startup = read_startup(Path(subject.path))
-    if against is None:
+    before = None if against is None else read_startup(Path(against))
+    return budget_rows(read_startup(Path(subject.path)), before, planned_bytes, ignored)
+
+
+def budget_rows(
+    startup: Startup, before: Startup | None, planned_bytes: int | None, ignored: list[str]
+) -> list[dict[str, Any]]:
+    """List the metrics of a start as `read_budget` does.
+
+    Args:
+        startup: The start in question.
+        before: The one to compare with; none where None.
+        planned_bytes: What a worker is meant to take more; its scratch at load where None.
+        ignored: Settings in which the two may differ.
+
+    Raises:
+        GuardrailError: The two are of different engines.
+    """
+    if before is None:
         return [*_rows(startup, [what_is_left(worker) for worker in startup.workers])]
-    before = read_startup(Path(against))
     compared = compare(before, startup, ignored)
     why = causes(compared)
     rows = [*_rows(startup, why), *_compared_rows(before, startup, planned_bytes, why)]

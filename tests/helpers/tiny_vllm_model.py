@@ -46,7 +46,8 @@ def _weights() -> dict[str, torch.Tensor]:
     generator = torch.Generator().manual_seed(7)
 
     def matrix(rows: int, columns: int) -> torch.Tensor:
-        return torch.randn(rows, columns, generator=generator) / columns**0.5
+        drawn: torch.Tensor = torch.randn(rows, columns, generator=generator) / columns**0.5
+        return drawn
 
     tensors = {
         "model.embed_tokens.weight": torch.randn(VOCABULARY, HIDDEN, generator=generator),
@@ -76,7 +77,7 @@ def _weights() -> dict[str, torch.Tensor]:
 
 
 def _tokenizer() -> dict[str, object]:
-    """State a tokenizer whose tokens are the bytes, in the alphabet that byte-level tokenizers write them in."""
+    """State a tokenizer of bytes, in the alphabet that byte-level tokenizers write them in."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     letters = {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}

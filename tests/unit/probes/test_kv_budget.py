@@ -8,9 +8,11 @@ from guardrail.kvlog.reading import GIB
 from guardrail.probes.interface import Context
 from guardrail.probes.kv_budget import KvBudgetGuard, KvBudgetProbe
 from guardrail.records.measurement import Measurement, Unmeasured
+from guardrail.records.task import Environment
 from guardrail.records.verdict import Status
 from guardrail.rules.bounds import judge
 from guardrail.spec.guards import Bound, LoadedGuard
+from helpers.engines import fake_engine
 from helpers.kv_logs import EAGER, GRAPH, LOGS
 from helpers.probing import by_metric, measured, sentences
 
@@ -195,3 +197,25 @@ def test_a_log_that_ends_in_an_error_is_not_measured(tmp_path):
 def test_keys_that_do_not_fit_together_are_refused(metric, keys, message):
     with pytest.raises(ValidationError, match=message):
         guard(metric, **keys)
+
+
+def test_an_engine_is_booted_for_its_budget_and_never_taken_from_the_cache(tmp_path):
+    fake_engine(tmp_path, "stock.yaml")
+    subject = FileSubject.read(fake_engine(tmp_path))
+    context = Context({}, None, interpreted=True, folder=str(tmp_path))
+    asked = guard(against="stock.yaml", planned_bytes=0)
+    found, ((task,),) = measured(KvBudgetProbe(), asked, subject, context)
+    assert (task.environment, task.reusable) == (Environment.COMMAND, False)
+    values = {name: item.value for name, item in by_metric(found).items()}
+    assert (values["kv_tokens"], values["available_bytes"], values["unplanned_kv_bytes"]) == (
+        4096,
+        GIB // 2,
+        0,
+    )
+
+
+def test_an_engine_that_does_not_start_is_not_measured(tmp_path):
+    subject = FileSubject.read(fake_engine(tmp_path, fault="no room"))
+    (found,) = measured(KvBudgetProbe(), guard(), subject, CONTEXT)[0]
+    assert isinstance(found, Unmeasured)
+    assert found.reason.endswith("ended with exit code 1; it said first: ValueError: no room")

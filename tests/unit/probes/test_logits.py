@@ -25,7 +25,7 @@ from helpers.tiny_decode import ROOT
 
 ENGINE: Engine = FAMILY.engines[0]
 UNBOUNDED: Engine = next(
-    control.mutant for control in ENGINE.controls if control.name == "gate without upper bound"
+    control.mutant for control in ENGINE.controls if control.name == "gate-without-upper-bound"
 )
 PROFILES = load_profiles(Path(ROOT / "guards.yaml"), frozenset(ARCHITECTURES))
 ON_CPU = Context(PROFILES.models, None, interpreted=True, devices=PROFILES.devices)

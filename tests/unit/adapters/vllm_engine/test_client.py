@@ -67,7 +67,7 @@ def test_a_question_is_completed():
 def test_nobody_there_is_an_error():
     with serving(Served()) as served:
         pass
-    with pytest.raises(MeasurementError, match="broke off: .*refused"):
+    with pytest.raises(MeasurementError, match=r"broke off: .*refused"):
         client(served).stream("a", 2)
 
 

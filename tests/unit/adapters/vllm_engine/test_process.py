@@ -51,9 +51,9 @@ def test_an_interpreter_without_vllm_says_so(tmp_path):
 
 def test_an_interpreter_that_is_not_there_is_named(tmp_path):
     described = engine(tmp_path).model_copy(update={"python": "./venv/bin/python"})
-    with pytest.raises(MeasurementError, match=r"the engine \(.*venv/bin/python\) cannot be started"):
+    with pytest.raises(MeasurementError) as raised:
         boot_vllm(described, tmp_path, [])
-    assert str(tmp_path / "venv") in str(tmp_path / "./venv/bin/python")
+    assert f"the engine ({tmp_path}/venv/bin/python) cannot be started" in str(raised.value)
 
 
 def test_a_boot_that_hangs_is_killed(tmp_path):

@@ -75,4 +75,5 @@ def test_prompts_of_a_file_are_all_asked_behind_a_drawn_one(tmp_path):
         found = session(server_engine(tmp_path, served.url), prompts=str(file))
     assert [request["prompt"] for request in served.asked][1:] == ["one", "two", "three"]
     assert found["prompts"] == f"prompts of {file}"
-    assert len(found["arms"]["subject"][0]["steps"]) == 3
+    (row,) = found["arms"]["subject"]
+    assert (len(row["steps"]), row["cache_before"], row["cache_after"]) == (3, {}, {})

@@ -15,7 +15,7 @@ def test_a_boot_gives_the_record_that_its_log_does(tmp_path):
 
 
 def test_a_log_and_a_configuration_that_disagree_are_an_error(tmp_path):
-    with pytest.raises(MeasurementError, match="the log tells of 4096 KV tokens, .* of 4000"):
+    with pytest.raises(MeasurementError, match=r"the log tells of 4096 KV tokens, .* of 4000"):
         start_engine(fake_engine(tmp_path, configured_tokens=4000))
 
 

@@ -1,24 +1,14 @@
-"""The compile caches that the arms of a comparison use."""
+"""Compile caches that repeated runs of several arms use, apart from the user's own."""
 
 import contextlib
 import tempfile
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from pathlib import Path
+
+from guardrail.records.cache import Cache
 
 CACHE_VARIABLES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "VLLM_CACHE_ROOT")
 """Where Triton, torch.compile and vLLM keep what they have compiled."""
-
-
-class Cache(StrEnum):
-    """Who shares a compile cache."""
-
-    SHARED = "shared"
-    """All runs use the user's own."""
-    ARM = "arm"
-    """Each arm has one of its own, empty at the start and warm after its warm-up."""
-    FRESH = "fresh"
-    """Each run has one of its own, empty, and compiles everything again."""
 
 
 class Caches:
