@@ -38,6 +38,12 @@ class MeasurementError(GuardrailError):
     exit_code = ExitCode.NOT_MEASURED
 
 
+class UndecidedError(GuardrailError):
+    """What was measured was too little or too spoilt to decide anything."""
+
+    exit_code = ExitCode.UNDECIDED
+
+
 class ToolMissingError(MeasurementError):
     """A tool or library that a measurement needs is not installed.
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -49,11 +50,17 @@ def loaded_files(arm: Arm, shared: Mapping[str, str]) -> tuple[LoadedFile, ...]:
     program = shutil.which(arm.command[0], path=environment.get("PATH"))
     if program is None:
         raise UsageError(
-            f"arm {arm.side}: there is no program {arm.command[0]!r}; ab compares commands, "
-            "so name what measures a subject rather than the subject"
+            f"arm {arm.side}: there is no program {arm.command[0]!r}; to time an arm of an operation, "
+            "family.operation:arm, say on which --case"
         )
     paths = [Path(program), *(Path(word) for word in arm.command[1:] if word and Path(word).is_file())]
     return tuple(LoadedFile(str(path), _fingerprint(path)) for path in paths)
+
+
+def shown(arm: Arm) -> str:
+    """Write an arm as a shell would take it."""
+    variables = [f"{name}={shlex.quote(value)}" for name, value in arm.environment.items()]
+    return " ".join([*variables, shlex.join(arm.command)])
 
 
 def changed_variables(arm: Arm, shared: Mapping[str, str]) -> dict[str, str]:

@@ -50,6 +50,13 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class Spoiled:
+    """A pair that something else on the machine made worthless."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """One metric over all pairs, with intervals of one confidence."""
 
@@ -87,8 +94,12 @@ class Comparison:
     """Confidence of each interval; lower than what all looks together keep."""
     metric: Estimate
     controls: tuple[Estimate, ...] = ()
+    beside: tuple[Estimate, ...] = ()
+    """Further metrics, which decided nothing."""
     notes: Mapping[Side, Mapping[str, tuple[Stated, ...]]] = field(default_factory=dict)
     """What the runs of each arm said besides, every value once."""
+    discarded: tuple[str, ...] = ()
+    """Why each pair that was not kept was not."""
 
 
 def estimate(metric: str, pairs: Sequence[Pair], confidence: float) -> Estimate:

@@ -1,13 +1,16 @@
 """Running pairs until the verdict is clear, as a generator."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from guardrail.ab.arm import Arm
-from guardrail.ab.comparison import Comparison, Pair, Run
+from guardrail.ab.comparison import Comparison, Pair, Run, Spoiled
 from guardrail.ab.judge import is_settled, judge
 from guardrail.ab.plan import Plan
-from guardrail.errors import MeasurementError
+from guardrail.ab.terms import Terms
+from guardrail.errors import MeasurementError, UndecidedError
 from guardrail.stats.replays import find_replays
 
 RunArm = Callable[[Arm], Run]

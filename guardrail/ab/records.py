@@ -1,12 +1,10 @@
 """What a comparison writes into the ledger, before its first run and after its last."""
 
-import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from guardrail.ab.arm import Arm
 from guardrail.ab.comparison import Comparison
-from guardrail.ab.plan import Plan
+from guardrail.ab.terms import Terms
 from guardrail.errors import UsageError
 from guardrail.store.ledger import Ledger
 from guardrail.store.ledger_row import Row, make_row
@@ -40,28 +38,28 @@ def require_unused(ledger: Ledger, lever: Lever) -> None:
                 )
 
 
-def registration(lever: Lever, plan: Plan) -> Row:
+def registration(lever: Lever, terms: Terms) -> Row:
     """Write down what is to decide.
 
     Raises:
         UsageError: What is said of the lever makes no row.
     """
-    limits = f"at most {plan.pairs} pairs and {plan.budget:g} s, confidence {plan.confidence:g}"
+    limits = f"at most {terms.pairs} pairs and {terms.budget:g} s, confidence {terms.confidence:g}"
     criterion = [
-        *(f"accept {criterion}" for criterion in plan.accept),
-        *(f"veto {criterion}" for criterion in plan.veto),
-        *(f"control {name} does not move" for name in plan.controls),
-        f"{limits}, cache {plan.cache}",
+        *(f"accept {criterion}" for criterion in terms.accept),
+        *(f"veto {criterion}" for criterion in terms.veto),
+        *(f"control {name} does not move" for name in terms.controls),
+        ", ".join([limits, *(f"{name} {value}" for name, value in terms.conditions().items())]),
     ]
-    return _row(lever, plan, {"id": lever.id, "verdict": "registered", "criterion": criterion})
+    return _row(lever, terms, {"id": lever.id, "verdict": "registered", "criterion": criterion})
 
 
-def result(lever: Lever, plan: Plan, found: Comparison) -> Row:
+def result(lever: Lever, terms: Terms, found: Comparison) -> Row:
     """Write down what was measured."""
     low, high = found.metric.ratio_interval
     return _row(
         lever,
-        plan,
+        terms,
         {
             "id": lever.id + _RESULT,
             "verdict": "measured-only",
@@ -69,27 +67,25 @@ def result(lever: Lever, plan: Plan, found: Comparison) -> Row:
             "interval": [round(low, 6), round(high, 6)],
             "confidence": round(found.confidence, 6),
             "outcome": found.verdict.value,
-            "lesson": found.reason,
+            "lesson": found.reason + _losses(found),
             "registered": lever.id,
         },
     )
 
 
-def _row(lever: Lever, plan: Plan, stated: dict[str, Any]) -> Row:
+def _row(lever: Lever, terms: Terms, stated: dict[str, Any]) -> Row:
     return make_row(
         {
             "date": lever.date,
             "what": lever.what,
             "mechanism": lever.mechanism,
             "commit": lever.commit,
-            "arms": {"A": shown(plan.a), "B": shown(plan.b)},
-            "metric": f"{plan.metric} ({plan.reader})",
+            "arms": terms.shown_arms(),
+            "metric": terms.shown_metric(),
             **stated,
         }
     )
 
 
-def shown(arm: Arm) -> str:
-    """Write an arm as a shell would take it."""
-    variables = [f"{name}={shlex.quote(value)}" for name, value in arm.environment.items()]
-    return " ".join([*variables, shlex.join(arm.command)])
+def _losses(found: Comparison) -> str:
+    return f"; {len(found.discarded)} windows were spoilt and discarded" if found.discarded else ""

@@ -32,19 +32,19 @@ def _controls(pool: Pool, starts: str, sized: bool) -> tuple[Control[Pool], ...]
     size = ("pool_bytes",) if sized else ()
     return (
         Control(
-            "layer's geometry",
+            "layers-geometry",
             "Sets are keyed by the drafter's own heads and head size, which its builder does not know.",
             _mutant(pool, f"{starts}_with_layer_geometry"),
             (*size, "unprofiled_bytes", "sets"),
         ),
         Control(
-            "separate sets",
+            "separate-sets",
             "Nothing is allocated at model load, and each metadata builder has a set of its own.",
             _mutant(pool, f"{starts}_with_separate_sets"),
             (*size, "unprofiled_bytes", "sets"),
         ),
         Control(
-            "rows in sequences",
+            "rows-in-sequences",
             "A row for each sequence, not each token.",
             _mutant(pool, f"{starts}_with_sequence_rows"),
             (*size, "eligible_2d"),
@@ -58,7 +58,7 @@ POOLS = (
         controls=(
             *_controls(_POOL, "start", sized=False),
             Control(
-                "segments never fall",
+                "segments-never-fall",
                 "Every row has as many segments as a lone token's sequence.",
                 _mutant(_POOL, "start_with_most_segments"),
                 ("pool_bytes",),
