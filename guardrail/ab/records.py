@@ -88,4 +88,4 @@ def _row(lever: Lever, terms: Terms, stated: dict[str, Any]) -> Row:
 
 
 def _losses(found: Comparison) -> str:
-    return f"; {len(found.discarded)} windows were spoilt and discarded" if found.discarded else ""
+    return f"; windows discarded: {len(found.discarded)}" if found.discarded else ""

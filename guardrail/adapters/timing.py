@@ -27,7 +27,7 @@ def time_arms(plan: TimingPlan) -> Session:
     if gpu is None:
         raise MeasurementError("there is no GPU to time on")
     seed = secrets.randbits(31)
-    bench = Bench(plan, seed)
+    bench = Bench(plan.windows, seed)
     own = frozenset({os.getpid()})
 
     warm_up(bench.exercise, lambda: sample(gpu.uuid))

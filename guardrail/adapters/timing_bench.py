@@ -15,7 +15,7 @@ from guardrail.adapters.trials import poison, relative_error
 from guardrail.errors import MeasurementError
 from guardrail.families import RandomTrial
 from guardrail.probes.references import resolve
-from guardrail.probes.timing_session import COLD, Place, TimingPlan, Window
+from guardrail.probes.timing_session import COLD, Place, TimedArm, Window, WindowPlan
 
 _LEAD_IN = 20
 """Kernels at the start of a session, where profilers have lost some."""
@@ -35,16 +35,16 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """A place with what it takes to call it and to check what it computed."""
+    """An arm with what it takes to call it and to check what it computed."""
 
-    place: Place
+    timed: TimedArm
     symbols: tuple[str, ...]
     trial: RandomTrial
     reference: list[torch.Tensor]
     kept: list[torch.Tensor]
 
     def call(self) -> None:
-        self.trial.launch(self.place.arm)
+        self.trial.launch(self.timed.arm)
 
     def poison(self) -> None:
         poison(self.trial, _POISON)
@@ -54,7 +54,7 @@ class _Subject:
             kept.copy_(output)
 
     def __str__(self) -> str:
-        return f"{self.place.case}, {self.place.arm}, {self.place.cache}"
+        return f"{self.timed.name}, {self.timed.arm}, {self.timed.cache}"
 
 
 class Bench:
@@ -65,7 +65,7 @@ class Bench:
         seed: Seed of the inputs.
     """
 
-    def __init__(self, plan: TimingPlan, seed: int) -> None:
+    def __init__(self, plan: WindowPlan, seed: int) -> None:
         self._plan = plan
         self._seed = seed
         self._subjects = list(_subjects(plan, seed))
@@ -83,9 +83,7 @@ class Bench:
 
     def places(self) -> tuple[Place, ...]:
         """Describe what is timed, with the kernels that its first calls ran."""
-        return tuple(
-            _described(subject, self._first[at], self._plan) for at, subject in enumerate(self._subjects)
-        )
+        return tuple(_described(subject, self._first[at]) for at, subject in enumerate(self._subjects))
 
     def exercise(self) -> None:
         """Launch a window's work without looking at it."""
@@ -120,7 +118,7 @@ class Bench:
             for at, subject in order[::-1] if reverse == (turn % 2 == 0) else order:
                 if last:
                     steps.append(_Step(subject.poison))
-                steps.append(_Step(self._flush if subject.place.cache == COLD else subject.call))
+                steps.append(_Step(self._flush if subject.timed.cache == COLD else subject.call))
                 steps.append(_Step(subject.call, at))
                 if last:
                     steps.append(_Step(subject.keep))
@@ -173,16 +171,18 @@ class Bench:
                 )
 
 
-def _subjects(plan: TimingPlan, seed: int) -> Iterator[_Subject]:
-    symbols = {arm.name: arm.launches for arm in plan.operation.arms}
-    for name, case in plan.cases.items():
-        trial: RandomTrial = resolve(plan.operation.random)(case, seed, "cuda")
-        reference = [tensor.to("cuda", torch.float64) for tensor in trial.reference()]
-        steady = [plan.steady[name]] if name in plan.steady else []
-        for arm in dict.fromkeys((*plan.arms[name], *steady)):
-            for cache in plan.caches:
-                kept = [torch.empty_like(output) for output in trial.outputs]
-                yield _Subject(Place(name, arm, cache), symbols[arm], trial, reference, kept)
+def _subjects(plan: WindowPlan, seed: int) -> Iterator[_Subject]:
+    """Make what is timed; arms of one operation and case share their inputs."""
+    trials: dict[object, tuple[RandomTrial, list[torch.Tensor]]] = {}
+    for timed in plan.timed:
+        shared = (timed.operation.random, frozenset(timed.case.items()))
+        if shared not in trials:
+            trial: RandomTrial = resolve(timed.operation.random)(timed.case, seed, "cuda")
+            trials[shared] = trial, [tensor.to("cuda", torch.float64) for tensor in trial.reference()]
+        trial, reference = trials[shared]
+        (symbols,) = (arm.launches for arm in timed.operation.arms if arm.name == timed.arm)
+        kept = [torch.empty_like(output) for output in trial.outputs]
+        yield _Subject(timed, symbols, trial, reference, kept)
 
 
 def _rate_steps(rate: RateProbe) -> Iterator[_Step]:
@@ -192,17 +192,17 @@ def _rate_steps(rate: RateProbe) -> Iterator[_Step]:
         yield _Step(rate.run, rate.name)
 
 
-def _described(subject: _Subject, calls: list[Call], plan: TimingPlan) -> Place:
-    place, launches = subject.place, calls[0].launches
-    work = resolve(plan.operation.work)(plan.cases[place.case], place.arm) if plan.operation.work else None
+def _described(subject: _Subject, calls: list[Call]) -> Place:
+    timed, launches = subject.timed, calls[0].launches
+    stated = timed.operation.work
     return Place(
-        place.case,
-        place.arm,
-        place.cache,
+        timed.name,
+        timed.arm,
+        timed.cache,
         launches=calls[0].names,
         registers=max((launch.registers for launch in launches if launch.registers), default=None),
         shared_bytes=max(
             (launch.shared_bytes for launch in launches if launch.shared_bytes is not None), default=None
         ),
-        work=work,
+        work=resolve(stated)(timed.case, timed.arm) if stated else None,
     )

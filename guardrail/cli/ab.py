@@ -7,11 +7,24 @@ import typer
 
 
 def ab(
-    a: Annotated[str, typer.Option("--a", help="Command of arm A, the base.", metavar="COMMAND")],
-    metric: Annotated[str, typer.Option(help="Where the metric is in the output: a path, a regex, a name.")],
+    a: Annotated[
+        str,
+        typer.Option("--a", help="Arm A, the base: a command, or family.operation:arm.", metavar="ARM"),
+    ],
     b: Annotated[
-        str | None, typer.Option("--b", help="Command of arm B; A's where left out.", metavar="COMMAND")
+        str | None, typer.Option("--b", help="Arm B; A's command or arm where left out.", metavar="ARM")
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="A path, regex or name in the output; of an operation cold_time, hot_time and so on."
+        ),
+    ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(help="The arms are operations' and run on this case: its name, or axis=value."),
+    ] = None,
+    b_case: Annotated[list[str] | None, typer.Option(help="B's name of the case, where it differs.")] = None,
     a_env: Annotated[
         list[str] | None, typer.Option(help="Environment variable of arm A.", metavar="NAME=VALUE")
     ] = None,
@@ -22,7 +35,8 @@ def ab(
         str, typer.Option(help="Format of the output: json, regex, llama-bench and others.")
     ] = "json",
     control: Annotated[
-        list[str] | None, typer.Option(help="A metric that must not move.", metavar="METRIC")
+        list[str] | None,
+        typer.Option(help="A metric, or an operation's arm, that must not move.", metavar="NAME"),
     ] = None,
     accept: Annotated[
         list[str] | None, typer.Option(help="Criterion to accept B: 'B/A <= 0.996'.", metavar="CRITERION")
@@ -43,6 +57,9 @@ def ab(
         int | None, typer.Option(min=0, help="Runs of each arm that do not count; 1, with fresh caches 0.")
     ] = None,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds after which a run is killed.")] = 600.0,
+    relative_error: Annotated[
+        float | None, typer.Option(min=0, help="Largest error of an operation's timed outputs; 0.001.")
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--id", help="Name of the ledger's row.", metavar="NAME")
     ] = None,
@@ -51,7 +68,7 @@ def ab(
     ledger: Annotated[Path, typer.Option(help="The ledger.", metavar="FILE")] = Path("ledger.yaml"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Compare two commands in interleaved pairs by a criterion that is written down first.
+    """Compare two commands or arms of operations, in pairs, by a criterion that is written down first.
 
     Exit codes: 0 accept, 1 veto, 2 usage, 3 could not run, 4 undecided.
     """
@@ -59,10 +76,12 @@ def ab(
     from guardrail.cli.ab_request import Request
 
     request = Request(
-        a=a, b=b, a_env=tuple(a_env or ()), b_env=tuple(b_env or ()), reader=reader, metric=metric,
+        a=a, b=b, a_env=tuple(a_env or ()), b_env=tuple(b_env or ()), case=tuple(case or ()),
+        b_case=tuple(b_case or ()), reader=reader, metric=metric,
         controls=tuple(control or ()), accept=tuple(accept or ()), veto=tuple(veto or ()),
         self_compare=self_compare, pairs=pairs, budget=budget, confidence=confidence, cache=cache,
-        warmup=warmup, timeout=timeout, name=name, what=what, mechanism=mechanism, ledger=ledger,
+        warmup=warmup, timeout=timeout,
+        relative_error=relative_error, name=name, what=what, mechanism=mechanism, ledger=ledger,
         as_json=as_json,
     )  # fmt: skip
     raise typer.Exit(run_comparison(request))

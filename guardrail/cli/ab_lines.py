@@ -2,32 +2,29 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 
-from guardrail.ab.arm import LoadedFile, changed_variables
-from guardrail.ab.comparison import Comparison, Estimate, Pair, Run
-from guardrail.ab.plan import Plan
-from guardrail.ab.records import shown
+from guardrail.ab.comparison import Comparison, Estimate, Pair, Run, Spoiled
+from guardrail.cli.ab_contest import Contest
 from guardrail.cli.table import print_table
 from guardrail.records.provenance import Provenance
 from guardrail.store.ledger import Entry
-
-Loaded = Mapping[str, Sequence[LoadedFile]]
 
 
 class Lines:
     """Prints one comparison; for a machine, all but the JSON object goes to standard error.
 
     Args:
-        plan: The comparison.
+        contest: What is compared.
         as_json: Print one JSON object on standard output.
     """
 
-    def __init__(self, plan: Plan, as_json: bool) -> None:
-        self._plan = plan
+    def __init__(self, contest: Contest, as_json: bool) -> None:
+        self._contest = contest
+        self._terms = contest.terms
         self._as_json = as_json
         self._pairs: list[Pair] = []
 
@@ -39,22 +36,18 @@ class Lines:
             if row.lesson:
                 self._say(f"        {row.lesson}")
 
-    def header(self, loaded: Loaded, begun: Provenance, registered: str | None) -> None:
+    def header(self, begun: Provenance, registered: str | None) -> None:
         """Show what is compared, and that it differs in nothing else."""
-        plan = self._plan
-        for arm in (plan.a, plan.b):
-            self._say(f"{arm.side}: {shown(arm)}")
-            for file in loaded[arm.side]:
-                self._say(f"   {file.fingerprint[:16]} {file.path}")
-        changed = {arm.side: changed_variables(arm, plan.shared) for arm in (plan.a, plan.b)}
-        names = sorted({*changed["A"], *changed["B"]})
-        common = plan.shared
-        for name in names:
-            a, b = (changed[side].get(name, common.get(name, "unset")) for side in ("A", "B"))
-            self._say(f"environment: {name} is {a} in A, {b} in B")
-        self._say(f"environment: {len(common)} variables are equal{' but for these' if names else ''}")
-        self._say(f"cache: {plan.cache}; GPU: {begun.device or 'none'}; commit: {begun.commit or 'none'}")
-        criteria = [*(f"accept {each}" for each in plan.accept), *(f"veto {each}" for each in plan.veto)]
+        terms = self._terms
+        for line in self._contest.head():
+            self._say(line)
+        surroundings = {
+            **terms.conditions(),
+            "GPU": begun.device or "none",
+            "commit": begun.commit or "none",
+        }
+        self._say("; ".join(f"{name}: {value}" for name, value in surroundings.items()))
+        criteria = [*(f"accept {each}" for each in terms.accept), *(f"veto {each}" for each in terms.veto)]
         if registered:
             self._say(f"registered: {', '.join(criteria)} ({registered})")
         self._say(f"\n{'pair':>4}  {'first':5}  {'A':>12}  {'B':>12}  {'B/A':>8}")
@@ -62,17 +55,25 @@ class Lines:
     def pair(self, pair: Pair) -> None:
         """Show a pair as it ends."""
         self._pairs.append(pair)
-        metric = self._plan.metric
+        metric = self._terms.metric
         a, b = pair.a.values[metric], pair.b.values[metric]
         self._say(f"{pair.number:>4}  {pair.first:5}  {a:>12.6g}  {b:>12.6g}  {pair.ratio(metric):>8.4f}")
 
-    def end(self, found: Comparison, loaded: Loaded, begun: Provenance, row: str | None) -> None:
+    def spoiled(self, spoiled: Spoiled) -> None:
+        """Show why a pair does not count."""
+        self._say(f"{'-':>4}  {spoiled.reason}")
+
+    def end(self, found: Comparison, begun: Provenance, row: str | None) -> None:
         """Show the comparison: a table and the verdict, or the JSON object."""
         if self._as_json:
-            typer.echo(json.dumps(self._document(found, loaded, begun, row), indent=2))
+            typer.echo(json.dumps(self._document(found, begun, row), indent=2))
             return
         typer.echo()
-        rows = [(found.metric, "metric"), *((control, "control") for control in found.controls)]
+        rows = [
+            (found.metric, "metric"),
+            *((control, "control") for control in found.controls),
+            *((each, "beside") for each in found.beside),
+        ]
         print_table(
             ("", "selector", "A", "B", "unit", "B/A", "interval", "B-A"),
             [_table_row(role, each) for each, role in rows],
@@ -80,8 +81,9 @@ class Lines:
         for side, notes in found.notes.items():
             for key, values in notes.items():
                 typer.echo(f"{side}: {key} {', '.join(map(str, values))}")
-        share = f"{found.confidence:.4g} at each look, {self._plan.confidence:g} over all"
-        typer.echo(f"{found.pairs} pairs, confidence {share}")
+        share = f"{found.confidence:.4g} at each look, {self._terms.confidence:g} over all"
+        losses = f", windows discarded: {len(found.discarded)}" if found.discarded else ""
+        typer.echo(f"{found.pairs} pairs{losses}, confidence {share}")
         typer.echo(f"{found.verdict}: {found.reason}")
         if row:
             typer.echo(f"ledger: {row}")
@@ -89,32 +91,29 @@ class Lines:
     def _say(self, text: str) -> None:
         typer.echo(text, err=self._as_json)
 
-    def _document(
-        self, found: Comparison, loaded: Loaded, begun: Provenance, row: str | None
-    ) -> dict[str, Any]:
-        plan = self._plan
+    def _document(self, found: Comparison, begun: Provenance, row: str | None) -> dict[str, Any]:
+        terms = self._terms
         return {
             "schema_version": "1",
             "verdict": found.verdict,
             "reason": found.reason,
             "pairs_judged": found.pairs,
-            "confidence": plan.confidence,
+            "confidence": terms.confidence,
             "confidence_at_look": found.confidence,
-            "looks": plan.looks.sizes,
-            "accept": [str(criterion) for criterion in plan.accept],
-            "veto": [str(criterion) for criterion in plan.veto],
-            "self_compare": plan.self_compare,
-            "cache": plan.cache,
+            "looks": terms.looks.sizes,
+            "accept": [str(criterion) for criterion in terms.accept],
+            "veto": [str(criterion) for criterion in terms.veto],
+            "self_compare": terms.self_compare,
+            **{name.replace(" ", "_"): value for name, value in terms.conditions().items()},
             "metric": _estimate(found.metric),
             "controls": [_estimate(control) for control in found.controls],
+            "beside": [_estimate(each) for each in found.beside],
+            "discarded": found.discarded,
             "arms": {
-                arm.side: {
-                    "command": arm.command,
-                    "environment": arm.environment,
-                    "files": {file.path: file.fingerprint for file in loaded[arm.side]},
-                    "notes": found.notes.get(arm.side, {}),
-                }
-                for arm in (plan.a, plan.b)
+                side: {**arm, "notes": notes}
+                for (side, arm), notes in zip(
+                    self._contest.arms().items(), (found.notes["A"], found.notes["B"]), strict=True
+                )
             },
             "pairs": [
                 {"number": pair.number, "first": pair.first, "a": _run(pair.a), "b": _run(pair.b)}

@@ -4,18 +4,16 @@ import contextlib
 import sys
 from pathlib import Path
 
-from guardrail.ab.arm import loaded_files, require_unchanged
-from guardrail.ab.comparison import Comparison, Verdict
-from guardrail.ab.measure import compare
-from guardrail.ab.plan import Plan, require_distinct, require_sound
+from guardrail.ab.comparison import Comparison, Spoiled, Verdict
 from guardrail.ab.records import Lever, registration, require_unused, result
-from guardrail.ab.runs import run_arm
 from guardrail.adapters.device import Gpu, executing_gpu
 from guardrail.adapters.gpu_lock import GpuLock
-from guardrail.adapters.private_caches import Caches
 from guardrail.adapters.surroundings import provenance
+from guardrail.cli.ab_commands import CommandContest
+from guardrail.cli.ab_contest import Contest
 from guardrail.cli.ab_lines import Lines
-from guardrail.cli.ab_request import Request, plan_of
+from guardrail.cli.ab_request import Request, plan_of, subject_plan_of
+from guardrail.cli.ab_subjects import SubjectContest
 from guardrail.errors import ExitCode, MeasurementError, UsageError
 from guardrail.records.provenance import Provenance
 from guardrail.store.ledger import read_ledger
@@ -35,38 +33,42 @@ def run_comparison(request: Request) -> ExitCode:
         UsageError: The command line asks for something that cannot be; nothing has run.
         ConfigurationError: The ledger is wrong; nothing has run.
         MeasurementError: A run failed; the registered row stays without a result.
+        UndecidedError: Too little was left to judge; the same holds for the row.
     """
-    plan = plan_of(request)
-    require_sound(plan)
-    loaded = {"A": loaded_files(plan.a, plan.shared), "B": loaded_files(plan.b, plan.shared)}
-    require_distinct(plan, loaded["A"], loaded["B"])
+    contest: Contest = (
+        SubjectContest.of(subject_plan_of(request)) if request.case else CommandContest.of(plan_of(request))
+    )
+    terms = contest.terms
     gpu = executing_gpu()
     begun = provenance(Path.cwd(), gpu, {})
-    lines = Lines(plan, request.as_json)
-    lever = None if plan.self_compare else _lever(request, begun)
+    lines = Lines(contest, request.as_json)
+    lever = None if terms.self_compare else _lever(request, begun)
+    contest.require_measurable(gpu)
     if lever is not None:
         ledger = read_ledger(request.ledger)
         require_unused(ledger, lever)
-        registered = registration(lever, plan)
+        registered = registration(lever, terms)
         lines.prior_art(ledger.prior_art(f"{lever.id} {lever.what}"))
         append_row(request.ledger, registered)
-    lines.header(loaded, begun, None if lever is None else f"{request.ledger}, row {lever.id}")
-    with _gpu_for_itself(gpu), Caches.opened(plan.cache) as caches:
-        found = _run(plan, caches, lines)
-    require_unchanged(plan.a, loaded["A"], plan.shared)
-    require_unchanged(plan.b, loaded["B"], plan.shared)
+    lines.header(begun, None if lever is None else f"{request.ledger}, row {lever.id}")
+    with _gpu_for_itself(gpu):
+        found = _run(contest, lines)
+    contest.require_unchanged()
     row = None
     if lever is not None:
-        row = append_row(request.ledger, result(lever, plan, found)).row.id
-    lines.end(found, loaded, begun, row)
+        row = append_row(request.ledger, result(lever, terms, found)).row.id
+    lines.end(found, begun, row)
     return _CODES[found.verdict]
 
 
-def _run(plan: Plan, caches: Caches, lines: Lines) -> Comparison:
-    for event in compare(plan, lambda arm: run_arm(plan, arm, caches)):
+def _run(contest: Contest, lines: Lines) -> Comparison:
+    for event in contest.events():
         if isinstance(event, Comparison):
             return event
-        lines.pair(event)
+        if isinstance(event, Spoiled):
+            lines.spoiled(event)
+        else:
+            lines.pair(event)
     raise MeasurementError("no pair was run")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_BYTECODE = "__pycache__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class FileSubject:
     @classmethod
     def read(cls, path: Path) -> "FileSubject":
         """Hash a file, a CUDA source with what it includes by quotes, or a folder with the names in it.
+
+        What Python caches in a folder when it imports from there says nothing of the subject.
 
         Raises:
             OSError: Something cannot be read.
@@ -34,7 +37,9 @@ class FileSubject:
 def _files(path: Path) -> Iterator[Path]:
     """List every file that a subject consists of, in a stable order."""
     if path.is_dir():
-        yield from (file for file in sorted(path.rglob("*")) if file.is_file())
+        for file in sorted(path.rglob("*")):
+            if file.is_file() and _BYTECODE not in file.relative_to(path).parts:
+                yield file
     elif path.suffix == ".cu":
         yield from _with_includes(path, set())
     else:

@@ -10,6 +10,33 @@ COLD, HOT = "cold", "hot"
 
 
 @dataclass(frozen=True, slots=True)
+class TimedArm:
+    """One arm of an operation to time on one case, with its data in the L2 or not."""
+
+    operation: Operation
+    name: str
+    """The case's."""
+    case: Case
+    arm: str
+    cache: str
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """What every window times, and how."""
+
+    timed: tuple[TimedArm, ...]
+    rates: tuple[str, ...] = ()
+    """Rates of the card to measure in every window."""
+    captured: bool = False
+    """Whether calls are replayed from a CUDA graph."""
+    calls: int = 10
+    """Calls of each arm, case and cache state in one window."""
+    relative_error: float = 1e-3
+    """Largest accepted error of the timed outputs."""
+
+
+@dataclass(frozen=True, slots=True)
 class TimingPlan:
     """What to time, how, and until when."""
 
@@ -38,6 +65,19 @@ class TimingPlan:
     steady_within: float = 0.02
     """Largest departure of the steady arm from its own median, as a fraction."""
 
+    @property
+    def windows(self) -> WindowPlan:
+        """What every window times: the arms of each case in turn, the steady one last."""
+        timed = tuple(
+            TimedArm(self.operation, name, case, arm, cache)
+            for name, case in self.cases.items()
+            for arm in dict.fromkeys(
+                (*self.arms[name], *([self.steady[name]] if name in self.steady else []))
+            )
+            for cache in self.caches
+        )
+        return WindowPlan(timed, self.rates, self.captured, self.calls, self.relative_error)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -54,6 +94,12 @@ class Place:
     """Shared memory a block, of the kernel with the most."""
     work: Work | None = None
 
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> "Place":
+        """Read back what a worker returned as plain data."""
+        work = values["work"] and Work(**values["work"])
+        return cls(**{**values, "launches": tuple(values["launches"]), "work": work})
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -63,6 +109,11 @@ class Window:
     """Bytes or operations a second."""
     busy_us: tuple[float, ...]
     span_us: tuple[float, ...]
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> "Window":
+        """Read back what a worker returned as plain data."""
+        return cls(values["rates"], tuple(values["busy_us"]), tuple(values["span_us"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +132,8 @@ class Session:
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> "Session":
         """Read back what a worker returned as plain data."""
-        places = tuple(
-            Place(
-                **place
-                | {"launches": tuple(place["launches"]), "work": place["work"] and Work(**place["work"])}
-            )
-            for place in values["places"]
-        )
-        windows = tuple(
-            Window(window["rates"], tuple(window["busy_us"]), tuple(window["span_us"]))
-            for window in values["windows"]
-        )
+        places = tuple(map(Place.from_plain, values["places"]))
+        windows = tuple(map(Window.from_plain, values["windows"]))
         return cls(places, windows, tuple(values["discarded"]), values["confidence"], values["seed"])
 
 

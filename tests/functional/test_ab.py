@@ -189,3 +189,49 @@ def test_a_run_that_fails_leaves_a_registered_row_without_a_result(guardrail, fo
     assert found.returncode == 3
     assert f"'{PYTHON} bench.py' ended with exit code 1; it said last: out of memory" in found.stderr
     assert [row.split()[0] for row in rows(guardrail)] == ["scale"]
+
+
+ARMS = ("--a", "q6k.served_matvec:v2_dpl", "--b", "q6k.served_matvec:v2_pf_dpl", "--case", "ffn-down-14b")
+
+
+def test_arms_of_operations_are_not_timed_without_a_gpu(guardrail, folder):
+    found = guardrail("ab", *ARMS, *CRITERIA, *LEVER, "--id", "prefetch")
+    assert (found.returncode, found.stdout) == (3, "")
+    assert "there is no GPU here that torch can use, and a time in Triton's interpreter says nothing" in (
+        " ".join(found.stderr.split())
+    )
+    assert not (folder / "ledger.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--b", "q6k.served_matvec:v9"),
+            "--b q6k.served_matvec:v9: operation served_matvec has no arm 'v9'",
+        ),
+        (("--b", "q6k.absent:v2"), "family q6k has no operation 'absent'"),
+        (("--b", "absent:FAMILY.copy:v2"), "absent:FAMILY: cannot import absent"),
+        (("--b", "python bench.py"), "with --case an arm is named as family.operation:arm"),
+        (("--b-case", "huge"), "--case huge: operation served_matvec has no such case"),
+        (("--b-case", "lm-head-14b"), "the arms have different work: id is 13824 in A, 5120 in B"),
+        (("--b", "q6k.served_matvec:v2_dpl"), "the arms are one and the same: equal sources, arm and case"),
+        (("--metric", "ms"), "--metric ms: an arm of an operation has no such metric"),
+        (("--b-env", "X=1"), "--b-env: only a command has it"),
+        (("--control", "q6k.served_matvec:v2_dpl"), "it is one of the compared arms"),
+    ],
+)
+def test_arms_of_operations_that_cannot_be_compared_are_refused(guardrail, folder, arguments, message):
+    found = guardrail("ab", *ARMS, *arguments, *CRITERIA, *LEVER, "--id", "prefetch")
+    assert (found.returncode, found.stdout) == (2, "")
+    assert message in " ".join(found.stderr.split())
+    assert "Traceback" not in found.stderr
+    assert not (folder / "ledger.yaml").exists()
+
+
+def test_an_operation_named_as_a_command_is_pointed_to_its_case(guardrail):
+    found = guardrail("ab", *ARMS[:4], "--metric", "ms", *CRITERIA, *LEVER, "--id", "prefetch")
+    assert found.returncode == 2
+    assert "to time an arm of an operation, family.operation:arm, say on which --case" in (
+        " ".join(found.stderr.split())
+    )

@@ -62,7 +62,9 @@ def test_arms_differ_by_file_argument_variable_or_program(scripts, b):
 
 
 def test_a_program_that_is_not_there_is_named(scripts):
-    with pytest.raises(UsageError, match=r"arm B: there is no program 'q6k\.mmvq'; ab compares commands"):
+    with pytest.raises(
+        UsageError, match=r"arm B: there is no program 'q6k\.mmvq'; to time an arm of .*say on"
+    ):
         loaded_files(Arm("B", ("q6k.mmvq",)), ENVIRONMENT)
 
 

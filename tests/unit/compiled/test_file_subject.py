@@ -37,3 +37,13 @@ def test_a_folder_changes_with_names_and_contents(tmp_path):
     (tmp_path / "sub" / "a.cubin").rename(tmp_path / "sub" / "b.cubin")
 
     assert digest(tmp_path) != before
+
+
+def test_a_folder_keeps_its_hash_when_python_imports_from_it(tmp_path):
+    (tmp_path / "engine.py").write_text("PACE = 700\n")
+    before = digest(tmp_path)
+
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "engine.cpython-311.pyc").write_bytes(b"\0")
+
+    assert digest(tmp_path) == before
