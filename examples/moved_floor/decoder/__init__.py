@@ -1,0 +1,1 @@
+"""A decoder with a q6_K gate of its own."""
