@@ -213,7 +213,9 @@ def _missing(
         if not windows:
             yield f"{loaded.guard.id}: no run holds a result for it; measure it"
         elif not any(each.loaded.guard.id == loaded.guard.id for each in series):
-            yield f"{loaded.guard.id}: nothing that is asked for was measured; see 'guardrail check'"
+            reasons = dict.fromkeys(item.reason for each in windows for item in each.result.unmeasured)
+            why = "; ".join(reasons) or "see 'guardrail check'"
+            yield f"{loaded.guard.id}: nothing that is asked for was measured: {why}"
         for window in old:
             for item in window.result.unmeasured:
                 yield f"{loaded.guard.id}, {window.source}: {item.reason}; make the old build measurable"

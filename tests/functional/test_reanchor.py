@@ -234,3 +234,24 @@ def test_what_is_mistaken_on_the_command_line_is_said(git, guardrail, arguments,
     found = guardrail(*FIRST, *arguments)
     assert (found.returncode, said in found.stderr) == (2, True), found.stderr
     assert git("status", "--porcelain") == ""
+
+
+SPEED = """\
+  - id: product
+    title: the output matrix streams at the card's rate
+    probe: timing
+    subject: q6k.served_matvec
+    devices: [h200]
+    cases: [lm-head-14b]
+    require:
+      dram_read_fraction: {slack: 2%}
+"""
+
+
+def test_a_guard_of_another_machine_says_why_it_has_no_windows(git, folder, guardrail, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    (folder / "guards.yaml").write_text(PACE + SPEED)
+    git("commit", "-qam", "a floor of another machine")
+    found = guardrail("reanchor", "product", *FIRST[2:])
+    assert found.returncode == 1
+    assert "product: nothing that is asked for was measured: there is no GPU to time on" in found.stderr
