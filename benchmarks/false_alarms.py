@@ -1,8 +1,8 @@
 """How often the timing verdict is wrong, and how soon it is right.
 
-``measure`` runs on a GPU: comparisons of a kernel with itself, and with itself at 1%, 2% and 5% more work.
-``judge`` needs none: it applies the sequential rule to the raw samples, and to 10,000 comparisons resampled
-from those of the kernel with itself.
+``measure`` runs on a GPU: comparisons of a kernel with itself, and with itself at 1%, 2% and 5% more work;
+then it judges them. ``judge`` needs no GPU: it applies the sequential rule to the raw samples, and to 10,000
+comparisons resampled from those of the kernel with itself.
 
     python benchmarks/false_alarms.py measure samples.json [--comparisons 300]
     python benchmarks/false_alarms.py judge samples.json [--resamples 10000]
@@ -163,8 +163,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.action == "measure":
         arguments.samples.write_text(json.dumps(measure(arguments.comparisons)))
-    else:
-        judge(json.loads(arguments.samples.read_text()), arguments.resamples)
+    judge(json.loads(arguments.samples.read_text()), arguments.resamples)
 
 
 if __name__ == "__main__":
