@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.quantized import Calls, Shape, Way, ways
 from benchmarks.timing import time_calls
 from guardrail.kernels.kquants import cuda_module
-from guardrail.kernels.kquants.cuda_course import FORMAT_MACROS, Course
+from guardrail.kernels.kquants.cuda_course import Course
 from guardrail.kernels.kquants.cuda_prefetch import blocks_per_iteration, can_prefetch
 from guardrail.kernels.q6k import cuda_matvec, geometry
 
@@ -125,8 +125,7 @@ def _compared(name: str, mechanism: str, calls: dict[str, list[Callable[[], None
 def _resources(course: Course, arm: str, units: int) -> tuple[int, int]:
     """Read registers a thread and local bytes a thread off the driver."""
     product = cuda_matvec.product(arm, units, geometry.BLOCK_UNITS)
-    macros = (*product.macros, *FORMAT_MACROS, *course.macros())
-    return cuda_module.load(product.source, product.kernel, macros).resources()
+    return cuda_module.load(product.source, product.kernel, product.compiled_with(course)).resources()
 
 
 if __name__ == "__main__":

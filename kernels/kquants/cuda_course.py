@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from guardrail.kernels.kquants import cuda_module, geometry
+from guardrail.kernels.kquants import cuda_activations, cuda_module, geometry
 from guardrail.kernels.kquants.cuda_module import Macros
 
 TASK_UNITS = 2
@@ -89,33 +89,42 @@ class Product:
     """What it is compiled with, beside the course and the shared formats."""
     row_bytes: int
 
+    def compiled_with(self, course: Course, source: Macros = ()) -> Macros:
+        """Give all that the kernel is compiled with.
+
+        Args:
+            course: How the work is divided.
+            source: Where activations come from; by default they are q8 groups.
+        """
+        return (*self.macros, *FORMAT_MACROS, *source, *course.macros())
+
     def launch(
-        self, course: Course, weights: torch.Tensor, groups: torch.Tensor, output: torch.Tensor
+        self, course: Course, weights: torch.Tensor, activations: torch.Tensor, output: torch.Tensor
     ) -> None:
         """Run the kernel.
 
         Args:
             course: How the work is divided.
             weights: [rows, ...] uint8, contiguous, `row_bytes` a row.
-            groups: [units, 40] uint8 q8 groups, contiguous, units a multiple of 8.
+            activations: [units, 40] uint8 q8 groups or [units * 32] float16, contiguous, units in eights.
             output: [rows] float32, contiguous, written.
 
         Raises:
             ValueError: The tensors do not fit together: the kernel would read beyond them.
             MeasurementError: The kernel does not compile, or the driver refuses it.
         """
-        rows, units = len(output), len(groups)
+        cuda_activations.check(activations)
+        rows, units = len(output), cuda_activations.columns_of(activations) // geometry.GROUP_ELEMENTS
         _check("weights", weights, torch.uint8, rows * self.row_bytes)
-        _check("activations", groups, torch.uint8, units * geometry.GROUP_BYTES)
         _check("output", output, torch.float32, rows)
         if units % _UNITS_PER_BLOCK:
             raise ValueError(f"{units} units are no whole number of blocks; v1 takes such rows")
         tasks = units // TASK_UNITS
         grid = course.grid(rows, processors(weights.device.index))
         shared_bytes = course.shared_bytes(rows, tasks, grid)
-        macros = (*self.macros, *FORMAT_MACROS, *course.macros())
-        kernel = cuda_module.load(self.source, self.kernel, macros)
-        kernel.launch(grid, shared_bytes, weights, groups, output, rows, tasks // TASKS_PER_BLOCK)
+        source = cuda_activations.macros_of(activations)
+        kernel = cuda_module.load(self.source, self.kernel, self.compiled_with(course, source))
+        kernel.launch(grid, shared_bytes, weights, activations, output, rows, tasks // TASKS_PER_BLOCK)
 
 
 def _check(name: str, tensor: torch.Tensor, dtype: torch.dtype, elements: int) -> None:

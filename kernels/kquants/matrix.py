@@ -39,7 +39,12 @@ class Weights(Protocol):
     def stored(self, arm: str) -> torch.Tensor:
         """Give the tensor that an arm reads."""
 
-    def launch(self, arm: str, groups: torch.Tensor, output: torch.Tensor, block_units: int | None) -> None:
+    def quantizes(self, arm: str) -> bool:
+        """Say whether an arm quantizes a vector of halves itself."""
+
+    def launch(
+        self, arm: str, activations: torch.Tensor, output: torch.Tensor, block_units: int | None
+    ) -> None:
         """Run a matrix-vector arm."""
 
     def dequantize(self, blocks: torch.Tensor) -> torch.Tensor:
@@ -164,6 +169,8 @@ class QuantizedMatrix:
         choice = self._count(len(vector))
         if choice.arm == FALLBACK:
             dequantized.multiply(self._weights.blocks, self._weights.dequantize, vector, out)
+        elif vector.dtype == torch.float16 and self._weights.quantizes(choice.arm):
+            self._weights.launch(choice.arm, vector[0], out[0], self._block_units)
         else:
             served.quantize_into(vector, self._groups)
             self._weights.launch(choice.arm, self._groups[0], out[0], self._block_units)

@@ -1,14 +1,14 @@
 // The course of a matrix-vector product, shared by formats and arms.
 //
 // Compiled with: THREADS of a block, LANES_PER_ROW (a team), TASKS_PER_LANE of a tile, BLOCKS_PER_SM that
-// registers are kept for, and for the pipelined arms PIPELINED_TASKS.
+// registers are kept for, for the pipelined arms PIPELINED_TASKS, and where its activations come from.
 //
 // What lane l of a team adds up is task l, then l + LANES_PER_ROW and so on; then come a butterfly over the
 // lanes and a tree over the warps. None of it depends on the arm, the layout, or TASKS_PER_LANE, so these
 // give the same bits. Every operation is an explicit single rounding: the compiler fuses none.
 #pragma once
 
-#include "staging.cuh"
+#include "activations.cuh"
 
 constexpr int TEAMS = THREADS / LANES_PER_ROW;
 constexpr int WARP = 32;
@@ -62,7 +62,7 @@ struct Tile {
 // tasks from `covered` on.
 template <class Format, bool LOOP>
 __device__ __forceinline__ void multiply(
-    const u8* __restrict__ weights, const u8* __restrict__ groups, float* __restrict__ output, int rows,
+    const u8* __restrict__ weights, const u8* __restrict__ activations, float* __restrict__ output, int rows,
     int blocks, int covered) {
     extern __shared__ int4 memory[];
     const Staged staged = staged_at(memory, blocks * TASKS_PER_BLOCK);
@@ -83,7 +83,7 @@ __device__ __forceinline__ void multiply(
     let_next_kernel_start();
     if (row < rows) next.load(weights + row * row_bytes, first, end, blocks);
     wait_for_previous_kernel();
-    stage<Format>(staged, groups);
+    Activations{activations}.stage<Format>(staged);
     __syncthreads();
 
     float total = 0.0f;

@@ -16,6 +16,7 @@ struct Staged {
     int tasks;
 
     __device__ __forceinline__ int4 value(int piece, int task) const { return values[piece * tasks + task]; }
+    __device__ __forceinline__ int pieces() const { return 4 * tasks; }
     __device__ __forceinline__ float* behind() const { return reinterpret_cast<float*>(scales + tasks / 2); }
 };
 
@@ -23,22 +24,24 @@ __device__ __forceinline__ Staged staged_at(int4* memory, int tasks) {
     return {memory, memory + 4 * tasks, reinterpret_cast<float4*>(memory + 5 * tasks), tasks};
 }
 
+// Piece `index` is number index % 4 of task index / 4. Those of the two halves of a unit are 4 apart.
 template <class Format>
-__device__ __forceinline__ void stage(const Staged& staged, const u8* groups) {
-    for (int index = threadIdx.x; index < 4 * staged.tasks; index += THREADS) {
-        const int task = index >> 2, piece = index & 3;
-        const int unit = (task >> 2) * UNITS_PER_BLOCK + Format::unit_in_block((task >> 1) & 1, piece);
-        const u32* group = reinterpret_cast<const u32*>(groups + unit * ACTIVATION_BYTES);
-        const u32* words = group + ACTIVATION_VALUES_OFFSET / 4 + 4 * (task & 1);
-        const int4 value = make_int4(words[0], words[1], words[2], words[3]);
-        const int ones = 0x01010101;
-        const int sum =
-            __dp4a(value.x, ones, __dp4a(value.y, ones, __dp4a(value.z, ones, __dp4a(value.w, ones, 0))));
-        const float scale = half_to_float(group[0]);
-        staged.values[piece * staged.tasks + task] = value;
-        reinterpret_cast<int*>(staged.sums)[index] = Format::prepared_sum(sum, scale);
-        if ((task & 1) == 0)
-            reinterpret_cast<float*>(staged.scales)[4 * (task >> 1) + piece] =
-                __fmul_rn(scale, Format::scale_factor(piece));
-    }
+__device__ __forceinline__ int unit_of(int index) {
+    return (index >> 4) * UNITS_PER_BLOCK + Format::unit_in_block((index >> 3) & 1, index & 3);
+}
+
+__device__ __forceinline__ int half_of(int index) { return (index >> 2) & 1; }
+
+template <class Format>
+__device__ __forceinline__ void place(const Staged& staged, int index, int4 value, u32 scale_bits) {
+    const int task = index >> 2, piece = index & 3;
+    const int ones = 0x01010101;
+    const int sum =
+        __dp4a(value.x, ones, __dp4a(value.y, ones, __dp4a(value.z, ones, __dp4a(value.w, ones, 0))));
+    const float scale = half_to_float(scale_bits);
+    staged.values[piece * staged.tasks + task] = value;
+    reinterpret_cast<int*>(staged.sums)[index] = Format::prepared_sum(sum, scale);
+    if ((task & 1) == 0)
+        reinterpret_cast<float*>(staged.scales)[4 * (task >> 1) + piece] =
+            __fmul_rn(scale, Format::scale_factor(piece));
 }

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import torch
 
+from guardrail.kernels.kquants.cuda_activations import columns_of
 from guardrail.kernels.kquants.cuda_course import TASK_UNITS, Course, Product
 from guardrail.kernels.kquants.cuda_module import Macros
 from guardrail.kernels.kquants.geometry import BLOCK_ELEMENTS, GROUP_ELEMENTS
@@ -30,7 +31,7 @@ def launch(
     Args:
         arm: ``mmvq``.
         weights: [rows, blocks, 144] uint8, contiguous.
-        activations: [groups, 40] uint8, contiguous.
+        activations: [units, 40] uint8 q8 groups or [units * 32] float16, contiguous.
         output: [rows] float32, contiguous, written.
         course: How the work is divided; by default what was fastest for the shape.
 
@@ -40,8 +41,9 @@ def launch(
     """
     if arm not in ARMS:
         raise ValueError(f"arm {arm!r}: the q4_K product in CUDA C++ has {', '.join(ARMS)}")
-    groups = len(activations)
-    product(groups).launch(course or pick_course(len(output), groups), weights, activations, output)
+    groups = columns_of(activations) // GROUP_ELEMENTS
+    divided = course or pick_course(len(output), groups)
+    product(groups).launch(divided, weights, activations, output)
 
 
 def product(groups: int) -> Product:

@@ -5,26 +5,41 @@ from typing import Any
 import torch
 
 from guardrail.kernels.kquants import cuda_module
-from guardrail.kernels.kquants.geometry import BLOCK_ELEMENTS, GROUP_ELEMENTS
+from guardrail.kernels.kquants.cuda_activations import columns_of
+from guardrail.kernels.kquants.geometry import BLOCK_ELEMENTS
 from guardrail.kernels.q4k import cuda_matvec, matvec
 
 
-def launch(
-    arm: str, weights: torch.Tensor, activations: torch.Tensor, output: torch.Tensor, **options: Any
-) -> None:
-    """Run one arm; see `matvec.launch`.
+def quantizes(arm: str, weights: torch.Tensor, columns: int) -> bool:
+    """Say whether an arm quantizes a vector of halves itself, as the one in CUDA C++ does.
 
     A row that ends within a block is Triton's: the CUDA C++ arm computes whole blocks.
 
     Args:
+        arm: Name of the arm.
+        weights: Blocks.
+        columns: Elements of a row.
+    """
+    return arm in cuda_matvec.ARMS and columns % BLOCK_ELEMENTS == 0 and cuda_module.serves(weights)
+
+
+def launch(
+    arm: str,
+    weights: torch.Tensor,
+    activations: torch.Tensor,
+    output: torch.Tensor,
+    **options: Any,
+) -> None:
+    """Run one arm; see `matvec.launch`.
+
+    Args:
         arm: As there.
         weights: As there.
-        activations: As there.
+        activations: As there; or [columns] float16, where `quantizes` says that the arm quantizes it.
         output: As there.
         **options: What Triton's arms alone are launched with.
     """
-    whole = activations.shape[-2] % (BLOCK_ELEMENTS // GROUP_ELEMENTS) == 0
-    if arm in cuda_matvec.ARMS and whole and cuda_module.serves(weights):
+    if quantizes(arm, weights, columns_of(activations)):
         cuda_matvec.launch(arm, weights, activations, output)
     else:
         matvec.launch(arm, weights, activations, output, **options)

@@ -44,17 +44,23 @@ class Q4KWeights:
         """Give the tensor that an arm reads: the same for every arm."""
         return self.blocks
 
-    def launch(self, arm: str, groups: torch.Tensor, output: torch.Tensor, block_units: int | None) -> None:
+    def quantizes(self, arm: str) -> bool:
+        """Say whether an arm quantizes a vector of halves itself."""
+        return served.quantizes(arm, self.blocks, self.columns)
+
+    def launch(
+        self, arm: str, activations: torch.Tensor, output: torch.Tensor, block_units: int | None
+    ) -> None:
         """Run a matrix-vector arm.
 
         Args:
             arm: Its name.
-            groups: [columns / 32, 40] uint8.
+            activations: [columns / 32, 40] uint8; or [columns] float16, which the arm `quantizes`.
             output: [rows] float32, written.
             block_units: Units in a tile; None for what is shipped.
         """
         tile = block_units or geometry.BLOCK_UNITS
-        served.launch(arm, self.blocks, groups, output, block_units=tile)
+        served.launch(arm, self.blocks, activations, output, block_units=tile)
 
     def dequantize(self, blocks: torch.Tensor) -> torch.Tensor:
         """Compute the weights of some rows of blocks: [rows, blocks * 256] float32."""

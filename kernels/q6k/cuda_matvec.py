@@ -4,8 +4,10 @@ from pathlib import Path
 
 import torch
 
+from guardrail.kernels.kquants.cuda_activations import columns_of
 from guardrail.kernels.kquants.cuda_course import TASK_UNITS, Course, Product
 from guardrail.kernels.kquants.cuda_module import Macros
+from guardrail.kernels.kquants.geometry import GROUP_ELEMENTS
 from guardrail.kernels.q6k import geometry
 
 _SOURCE = Path(__file__).with_name("mmvq.cu")
@@ -40,7 +42,7 @@ def launch(
     Args:
         arm: ``v2``, ``v2_pf``, ``v2_dpl`` or ``v2_pf_dpl``.
         weights: uint8, contiguous: [rows, blocks, 224], or for the dpl arms [rows, bytes] dense split planes.
-        activations: [units, 40] uint8, contiguous.
+        activations: [units, 40] uint8 q8 groups or [units * 32] float16, contiguous.
         output: [rows] float32, contiguous, written.
         block_units: Units side by side in one of v2_pf's two tiles.
         course: How the work is divided; by default what was fastest for the shape.
@@ -49,7 +51,7 @@ def launch(
         ValueError: There is no such arm, or the tensors do not fit together.
         MeasurementError: The kernel does not compile, or the driver refuses it.
     """
-    units = len(activations)
+    units = columns_of(activations) // GROUP_ELEMENTS
     divided = course or pick_course(len(output), units)
     if arm in ("v2_pf", "v2_pf_dpl"):
         divided = divided.upfront(min(units // TASK_UNITS, pipelined_tasks(block_units)))

@@ -10,12 +10,12 @@ typedef Q6K<PaddedBlocks> Format;
 #define NAME(arm) arm
 #endif
 
-#define ARGUMENTS const u8 *weights, const u8 *groups, float *output, int rows, int blocks
+#define PARAMETERS const u8 *weights, const u8 *activations, float *output, int rows, int blocks
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) NAME(cuda_mmvq_v2)(ARGUMENTS) {
-    multiply<Format, true>(weights, groups, output, rows, blocks, blocks * TASKS_PER_BLOCK);
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) NAME(cuda_mmvq_v2)(PARAMETERS) {
+    multiply<Format, true>(weights, activations, output, rows, blocks, blocks * TASKS_PER_BLOCK);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) NAME(cuda_mmvq_v2_pf)(ARGUMENTS) {
-    multiply<Format, false>(weights, groups, output, rows, blocks, PIPELINED_TASKS);
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) NAME(cuda_mmvq_v2_pf)(PARAMETERS) {
+    multiply<Format, false>(weights, activations, output, rows, blocks, PIPELINED_TASKS);
 }

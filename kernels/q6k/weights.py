@@ -78,17 +78,23 @@ class Q6KWeights:
             raise ValueError(f"arm {arm}: this matrix has no dense split plane")
         return self.plane
 
-    def launch(self, arm: str, groups: torch.Tensor, output: torch.Tensor, block_units: int | None) -> None:
+    def quantizes(self, arm: str) -> bool:
+        """Say whether an arm quantizes a vector of halves itself."""
+        return served.quantizes(arm, self.stored(arm))
+
+    def launch(
+        self, arm: str, activations: torch.Tensor, output: torch.Tensor, block_units: int | None
+    ) -> None:
         """Run a matrix-vector arm.
 
         Args:
             arm: Its name.
-            groups: [columns / 32, 40] uint8.
+            activations: [columns / 32, 40] uint8; or [columns] float16, which the arm `quantizes`.
             output: [rows] float32, written.
             block_units: Units in a tile; None for what is shipped.
         """
         tile = block_units or geometry.BLOCK_UNITS
-        served.launch(arm, self.stored(arm), groups, output, block_units=tile)
+        served.launch(arm, self.stored(arm), activations, output, block_units=tile)
 
     def dequantize(self, blocks: torch.Tensor) -> torch.Tensor:
         """Compute the weights of some rows of blocks: [rows, blocks * 256] float32."""

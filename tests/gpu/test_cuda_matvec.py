@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,25 @@ def test_cuda_and_triton_differ_by_rounding_only(seed: int) -> None:
 
     assert relative_error(q6k_outputs(raw6, groups)["v2"], triton6.double()) < TOLERANCE
     assert relative_error(cuda4, triton4.double()) < TOLERANCE
+
+
+def products_of(columns: int, seed: int) -> list[Callable[..., None]]:
+    """Give a product of each format, each to be called with activations and an output of 301 rows."""
+    dense, raw4 = plane.split(q6k_blocks(301, columns, seed)), q4k_blocks(301, columns, seed)
+    return [partial(q6k_cuda.launch, "v2_dpl", dense), partial(q4k_cuda.launch, "mmvq", raw4)]
+
+
+@pytest.mark.parametrize("columns", [256, 3_584, 5_120, 18_944])
+def test_halves_are_staged_as_the_quantizing_kernel_would_have_quantized_them(
+    columns: int, seed: int
+) -> None:
+    halves = (vector(columns, seed) * 3).half()
+    halves[32:64] = 0
+    for multiply in products_of(columns, seed):
+        apart, staged = poisoned(301), poisoned(301)
+        multiply(activations.quantize(halves), apart)
+        multiply(halves, staged)
+        assert torch.equal(bits(staged), bits(apart))
 
 
 @pytest.mark.parametrize("lanes", [16, 32, 64, 128, 256])

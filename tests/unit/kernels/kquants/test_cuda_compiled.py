@@ -1,9 +1,7 @@
 """What NVRTC makes of the CUDA C++ kernels, read without a GPU."""
 
 import importlib.util
-import os
 import re
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +11,10 @@ from guardrail.adapters.cuobjdump import read_binary
 from guardrail.errors import MeasurementError, ToolMissingError
 from guardrail.kernels.kquants import cuda_module, cuda_quantize
 from guardrail.kernels.kquants.cuda_course import FORMAT_MACROS, Course, Product
+from guardrail.kernels.kquants.cuda_module import Macros
 from guardrail.kernels.q4k import cuda_matvec as q4k_cuda
 from guardrail.kernels.q6k import cuda_matvec as q6k_cuda
+from helpers.sass import disassembled
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("cuda") is None, reason="cuda-core is not installed")
 
@@ -22,8 +22,12 @@ REGISTERS_PER_SM = 65_536
 ROWS = {"long": (5_120, 432), "short": (27_648, 160)}
 
 
-def cubin_of(product: Product, course: Course, arch: str, folder: Path) -> Path:
-    macros = dict((*product.macros, *FORMAT_MACROS, *course.macros()))
+SOURCES: dict[str, Macros] = {"groups": (), "halves": (("HALF_VECTOR", 1),)}
+"""What a product may take its activations from."""
+
+
+def cubin_of(product: Product, course: Course, arch: str, folder: Path, source: str = "groups") -> Path:
+    macros = dict(product.compiled_with(course, SOURCES[source]))
     path = folder / "kernels.cubin"
     path.write_bytes(cuda_module.compile_cubin(product.source, macros, arch))
     return path
@@ -34,18 +38,29 @@ def products(units: int) -> list[Product]:
 
 
 def course_of(product: Product, rows: int, units: int) -> Course:
-    formats = q4k_cuda if product.kernel == "cuda_mmvq" else q6k_cuda
+    formats = q4k_cuda if product.kernel == "cuda_mmvq_q4k" else q6k_cuda
     return formats.pick_course(rows, units)
 
 
 @pytest.mark.parametrize(
-    ("arch", "row"), [("sm_86", "short"), ("sm_90", "short"), ("sm_90", "long"), ("sm_120", "long")]
+    ("arch", "row", "source"),
+    [
+        ("sm_86", "short", "groups"),
+        ("sm_86", "short", "halves"),
+        ("sm_90", "short", "groups"),
+        ("sm_90", "short", "halves"),
+        ("sm_90", "long", "groups"),
+        ("sm_90", "long", "halves"),
+        ("sm_120", "long", "groups"),
+    ],
 )
-def test_shipped_divisions_keep_their_tiles_in_registers(arch: str, row: str, tmp_path: Path) -> None:
+def test_shipped_divisions_keep_their_tiles_in_registers(
+    arch: str, row: str, source: str, tmp_path: Path
+) -> None:
     rows, units = ROWS[row]
     for product in products(units):
         course = course_of(product, rows, units)
-        for kernel in read_binary(cubin_of(product, course, arch, tmp_path), "NVRTC"):
+        for kernel in read_binary(cubin_of(product, course, arch, tmp_path, source), "NVRTC"):
             assert kernel.stack_bytes == 0, kernel.symbol
             assert kernel.registers * course.threads * course.blocks_per_sm <= REGISTERS_PER_SM
 
@@ -56,35 +71,16 @@ def test_one_block_more_than_fits_makes_the_kernel_spill(tmp_path: Path) -> None
     assert all(kernel.registers == 80 and kernel.stack_bytes > 0 for kernel in read_binary(squeezed, "NVRTC"))
 
 
-def test_weights_are_sent_for_16_bytes_at_a_time_and_before_the_wait(tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", SOURCES)
+def test_weights_are_sent_for_16_bytes_at_a_time_and_before_the_wait(source: str, tmp_path: Path) -> None:
     for product in products(160):
         course = course_of(product, 27_648, 160)
-        code = disassembled(cubin_of(product, course, "sm_90", tmp_path))
+        code = disassembled(cubin_of(product, course, "sm_90", tmp_path, source))
         for name, instructions in code.items():
             wait = next(index for index, each in enumerate(instructions) if "ACQBULK" in each)
             wide = [index for index, each in enumerate(instructions) if re.search(r"LDG\.\S*128", each)]
             assert sum(index < wait for index in wide) == 3 * course.tasks_per_lane, name
             assert not any("STL" in each or "LDL" in each for each in instructions), name
-
-
-def disassembled(cubin: Path) -> dict[str, list[str]]:
-    """List the instructions of each kernel, by the disassembler that Triton's package carries."""
-    triton = importlib.util.find_spec("triton")
-    if triton is None or triton.origin is None:
-        pytest.skip("Triton, which carries a disassembler, is not installed")
-    tools = Path(triton.origin).parent / "backends" / "nvidia" / "bin"
-    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-    command = [tools / "cuobjdump", "--dump-sass", cubin]
-    text = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path}
-    ).stdout
-    kernels: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        if name := re.search(r"Function : (\S+)", line):
-            instructions = kernels.setdefault(name[1], [])
-        elif instruction := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?);", line):
-            instructions.append(instruction[1])
-    return kernels
 
 
 @pytest.mark.parametrize("dtype", cuda_quantize.ELEMENTS, ids=str)
