@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from guardrail.kernels.int4_attention.tile import accumulate, load_queries, visible_range
-from guardrail.kernels.programmatic_launch.device import begin
+from guardrail.kernels.programmatic_launch.device import let_next_start, wait
 
 
 @triton.jit
@@ -64,22 +64,25 @@ def attend_segments(
 
     The other arguments are those of `attend`.
     """
-    begin(PDL)
+    let_next_start(PDL)
     # The query blocks of a segment run side by side, so that the second one finds the keys in the L2 cache.
     query_blocks = tl.num_programs(0) // segments
     query_block = tl.program_id(0) % query_blocks
     segment = tl.program_id(0) // query_blocks
     kv_head = tl.program_id(1).to(tl.int64)
     sequence = tl.program_id(2).to(tl.int64)
-    query_start = tl.load(query_starts_ptr + sequence)
-    query_len = tl.load(query_starts_ptr + sequence + 1) - query_start
+    query_start = tl.load(query_starts_ptr + sequence, cache_modifier=".cg")
+    query_len = tl.load(query_starts_ptr + sequence + 1, cache_modifier=".cg") - query_start
     remaining = query_len * GROUP - query_block * ROWS
     if remaining <= 0:
         return
-    seq_len = tl.load(seq_lens_ptr + sequence)
+    seq_len = tl.load(seq_lens_ptr + sequence, cache_modifier=".cg")
     length = segment_length(seq_len, segments, TILE)
     if segment * length >= seq_len:
         return
+    # Only lengths were read so far, which were there before this kernel was let start. Their loads go past L1, and
+    # the branches keep them ahead of the wait.
+    wait(PDL)
 
     query = load_queries(
         query_ptr, query_block, kv_head, query_start, query_len, query_stride_token, query_stride_head,

@@ -45,7 +45,8 @@ class Batch:
     """Whether queries were rotated with `signs` already, and outputs alone are left to rotate."""
     programmatic: bool = False
     """Whether the 3D arm's kernels start while what is ahead of them in the stream still runs. In a captured
-    decode step that hides their start; between other kernels it gains nothing."""
+    decode step that hides their start; between other kernels it gains nothing. They read `seq_lens` and
+    `query_starts` at once: the kernel ahead lets them start only when these are written."""
 
     @property
     def group(self) -> int:

@@ -6,7 +6,7 @@ import triton.language as tl
 from guardrail.kernels.int4_attention.attend_segments import segment_length
 from guardrail.kernels.int4_attention.hadamard import hadamard
 from guardrail.kernels.int4_attention.tile import LOG2_E
-from guardrail.kernels.programmatic_launch.device import begin
+from guardrail.kernels.programmatic_launch.device import let_next_start, wait
 
 
 @triton.jit(do_not_specialize=["segments", "scratch_rows"])
@@ -56,15 +56,15 @@ def reduce_segments(
         DIMS: Dimensions of one program; all of them where outputs are rotated back.
         PDL: Whether the kernel is launched programmatically.
     """
-    begin(PDL)
+    let_next_start(PDL)
     parts: tl.constexpr = HEAD_PADDED // DIMS
     token = tl.program_id(0) // parts
     head = tl.program_id(1).to(tl.int64)
     sequence = tl.program_id(2).to(tl.int64)
-    query_start = tl.load(query_starts_ptr + sequence)
-    if token >= tl.load(query_starts_ptr + sequence + 1) - query_start:
+    query_start = tl.load(query_starts_ptr + sequence, cache_modifier=".cg")
+    if token >= tl.load(query_starts_ptr + sequence + 1, cache_modifier=".cg") - query_start:
         return
-    seq_len = tl.load(seq_lens_ptr + sequence)
+    seq_len = tl.load(seq_lens_ptr + sequence, cache_modifier=".cg")
     row = (query_start + token).to(tl.int64)
     first_slot = ((head // GROUP * scratch_rows + row) * GROUP + head % GROUP) * segments
     written = tl.cdiv(seq_len, segment_length(seq_len, segments, TILE))
@@ -72,6 +72,7 @@ def reduce_segments(
     exp_sum_ptr += first_slot
     dim = tl.program_id(0) % parts * DIMS + tl.arange(0, DIMS)
     partial_ptr += first_slot * HEAD_PADDED
+    wait(PDL)
 
     overall = tl.full([], float("-inf"), tl.float32)
     for first in range(0, written, CHUNK):

@@ -12,6 +12,19 @@ def begin(PDL: tl.constexpr):
     Must come before the first access to memory that another kernel writes. What comes next, if it is launched
     this way too, waits for this whole kernel in turn; until then it can only load what nobody writes.
     """
+    let_next_start(PDL)
+    wait(PDL)
+
+
+@triton.jit
+def let_next_start(PDL: tl.constexpr):
+    """Let what comes next in the stream start, once all programs have said so."""
     if PDL:
         cuda.gdc_launch_dependents()
+
+
+@triton.jit
+def wait(PDL: tl.constexpr):
+    """Wait for everything ahead in the stream."""
+    if PDL:
         cuda.gdc_wait()

@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from guardrail.kernels.int4_attention.write_cache import quantize_row, rotate_row
-from guardrail.kernels.programmatic_launch.device import begin
+from guardrail.kernels.programmatic_launch.device import let_next_start, wait
 
 
 @triton.jit
@@ -68,7 +68,9 @@ def place_heads(
     if bias_ptr is not None:
         bias = tl.load(bias_ptr + head * HEAD_SIZE + dim, mask=inside, other=0.0)
         partner_bias = tl.load(bias_ptr + head * HEAD_SIZE + partner, mask=inside, other=0.0)
-    begin(PDL)
+    # Attention reads the batch's lengths before its own wait: it may start once what wrote them has ended.
+    wait(PDL)
+    let_next_start(PDL)
     slot = tl.load(slots_ptr + token)
     if head < TURNED:
         row_ptr = query_key_ptr + token * query_key_stride + head * HEAD_SIZE
