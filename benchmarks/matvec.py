@@ -2,7 +2,10 @@
 
 Run on a GPU, in the repository's root:
 
-    python benchmarks/matvec.py [--json FILE] [--sweep]
+    python benchmarks/matvec.py [--json FILE] [--sweep] [--peer PROGRAM]
+
+PROGRAM is llama.cpp's product, as benchmarks/llama_cpp/build.sh builds it. Every shape is timed in the order
+ours, llama.cpp, ours: over as many copies of the weights and with the vector's quantization on both sides.
 """
 
 import argparse
@@ -10,6 +13,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -19,6 +23,7 @@ import yaml
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import courses
+from benchmarks.llama_cpp.peer import Peer
 from benchmarks.quantized import Calls, Shape, ways
 from benchmarks.timing import read_rate, time_calls
 from guardrail.kernels.kquants import activations, cuda_quantize
@@ -49,7 +54,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="file to write the numbers to")
     parser.add_argument("--sweep", action="store_true", help="try divisions of the work too")
+    parser.add_argument(
+        "--peer", type=Path, metavar="PROGRAM", help="llama.cpp's product to time beside ours"
+    )
     arguments = parser.parse_args()
+    peer = Peer(arguments.peer) if arguments.peer else None
+    if peer:
+        # A program that does not load or computes something else is told before the long part.
+        _measure_peer(peer, SHAPES[-1])
     seed = int(torch.randint(2**31, [1]))
     rates = [read_rate()]
     print(
@@ -61,8 +73,9 @@ def main() -> None:
     print("times in microseconds, quantization of the vector included, cold L2; rates in TB/s")
     print(
         f"{'product':>28} {'arm':>16} {'time':>8} {'content':>8} {'of read':>8} {'streamed':>9} {'floor':>7}"
+        + (f" {'llama.cpp':>10} {'/ ours':>7}" if peer else "")
     )
-    results = [result for shape in SHAPES for result in _measure(shape, rates[0], seed)]
+    results = [result for shape in SHAPES for result in _measure(shape, rates[0], seed, peer)]
     if arguments.sweep:
         courses.sweep(SHAPES, rates[0], seed)
     rates.append(read_rate())
@@ -117,33 +130,48 @@ def _check(shape: Shape, seed: int) -> None:
     print(f"{shape}: {len(outputs)} toolkits below {_TOLERANCE} of float64, twins equal", flush=True)
 
 
-def _measure(shape: Shape, rate: float, seed: int) -> list[dict[str, Any]]:
+def _measure_peer(peer: Peer, shape: Shape) -> dict[str, Any]:
+    return peer.measure(shape.quantization, shape.rows, shape.columns, shape.copies)
+
+
+def _measure(shape: Shape, rate: float, seed: int, peer: Peer | None) -> list[dict[str, Any]]:
+    prepared = [(way, Calls.make(shape, way, seed)) for way in ways(shape.quantization, shape.columns)]
+    rounds = [[time_calls(calls.of(way)) for way, calls in prepared]]
+    measured_peer = None
+    if peer:
+        measured_peer = _measure_peer(peer, shape)
+        rounds.append([time_calls(calls.of(way)) for way, calls in prepared])
+    floor = shape.content_bytes / rate * 1e6
     results = []
-    for way in ways(shape.quantization, shape.columns):
-        calls = Calls.make(shape, way, seed)
-        microseconds = time_calls(calls.of(way))
-        content, streamed = (
-            size / microseconds / 1e6 for size in (shape.content_bytes, calls.streamed_bytes)
-        )
-        floor = shape.content_bytes / rate * 1e6
-        title = f"{shape.name} {shape.quantization} {shape.rows}x{shape.columns}"
-        print(
-            f"{title:>28} {way.toolkit:>6} {way.arm:>9} {microseconds:8.2f} {content:8.2f} "
-            f"{floor / microseconds:8.1%} {streamed:9.2f} {floor:7.2f}",
-            flush=True,
-        )
-        results.append(
-            {
-                **asdict(shape),
-                "toolkit": way.toolkit,
-                "arm": way.arm,
-                "microseconds": microseconds,
-                "floor_microseconds": floor,
-                "content_bytes": shape.content_bytes,
-                "streamed_bytes": calls.streamed_bytes,
-            }
-        )
+    for (way, calls), medians in zip(prepared, zip(*rounds, strict=True), strict=True):
+        result = {
+            **asdict(shape),
+            "toolkit": way.toolkit,
+            "arm": way.arm,
+            "microseconds": fmean(medians),
+            "floor_microseconds": floor,
+            "content_bytes": shape.content_bytes,
+            "streamed_bytes": calls.streamed_bytes,
+        }
+        if measured_peer:
+            ratio = measured_peer["median_microseconds"] / result["microseconds"]
+            result |= {"rounds_microseconds": medians, "peer": measured_peer, "peer_ratio": ratio}
+        _print(shape, result)
+        results.append(result)
     return results
+
+
+def _print(shape: Shape, result: dict[str, Any]) -> None:
+    microseconds, floor = result["microseconds"], result["floor_microseconds"]
+    content, streamed = (result[size] / microseconds / 1e6 for size in ("content_bytes", "streamed_bytes"))
+    title = f"{shape.name} {shape.quantization} {shape.rows}x{shape.columns}"
+    line = (
+        f"{title:>28} {result['toolkit']:>6} {result['arm']:>9} {microseconds:8.2f} {content:8.2f} "
+        f"{floor / microseconds:8.1%} {streamed:9.2f} {floor:7.2f}"
+    )
+    if "peer" in result:
+        line += f" {result['peer']['median_microseconds']:10.2f} {result['peer_ratio']:7.2f}"
+    print(line, flush=True)
 
 
 if __name__ == "__main__":
