@@ -44,7 +44,9 @@ def subjects() -> dict[str, Callable[[], object]]:
     """Make the calls, each of which launches one kernel."""
     word = torch.zeros(1, dtype=torch.int32, device="cuda")
     calls: dict[str, Callable[[], object]] = {EMPTY: lambda: guardrail_lead_in[(1,)](word)}
-    calls |= {f"read {size} MiB": Reader(size * _MIB) for size in (16, 32, 128, 512, 2048, 16_384)}
+    calls |= {
+        f"read {size} MiB": Reader(size * _MIB) for size in (16, 32, 128, 256, 512, 1024, 2048, 4096, 16_384)
+    }
     scores = torch.randn(8192, 8192, device="cuda")
     calls["softmax of 8192 x 8192"] = lambda: torch.softmax(scores, dim=-1)
     attention = FAMILY.subjects()["served_attention"].timed_cases

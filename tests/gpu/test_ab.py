@@ -10,7 +10,7 @@ import pytest
 
 from guardrail.errors import ExitCode
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.alone]
 
 ROOT = Path(__file__).parents[2]
 DRAFTER = ("--case", "drafter-24k", "--relative-error", "2e-3")
@@ -30,7 +30,10 @@ def compared(tmp_path):
         "SLOWER_FAMILY = replace(SHIPPED, operations=(SLOWER,), gates=())\n"
     )
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tests"), str(tmp_path)])
+    inherited = environment.get("PYTHONPATH", "")
+    environment["PYTHONPATH"] = os.pathsep.join(
+        [str(ROOT / "tests"), str(tmp_path), str(ROOT), *filter(None, [inherited])]
+    )
 
     def run(*arguments):
         return subprocess.run(

@@ -98,6 +98,7 @@ def test_the_slower_twin_takes_about_five_percent_longer():
     assert 1.03 < slower / shipped < 1.25
 
 
+@pytest.mark.alone
 def test_the_anchored_guards_hold_in_two_runs_and_turn_red_on_their_slower_twins():
     if device_profile().name != "h200":
         pytest.skip("the bundled speed guards are anchored on an H200")
