@@ -1,10 +1,11 @@
 """Boot stock vLLM and vLLM with guardrail's plug-in in turns, and compare steps, logits and budgets.
 
-    python -m benchmarks.vllm_arms run FOLDER [--seconds 560]
+    python -m benchmarks.vllm_arms run FOLDER [--seconds 560] [--only 'float32.*']
     python -m benchmarks.vllm_arms report FOLDER
 
 Run it from a checkout, with vLLM on PYTHONPATH. It resumes: what FOLDER holds is not measured again, so that
 it may be run, for as long as the machine is there, as often as it takes. Both arms share one compile cache.
+A third arm, stock vLLM in float32, gives the logits that both are held against.
 """
 
 import argparse
@@ -14,7 +15,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,20 @@ import numpy
 
 CHECKOUT = Path(__file__).parents[1]
 ARMS = ("guardrail", "stock")
-BOOTS = tuple(
-    (arm, depth, repeat)
-    for depth, repeat in ((7, 0), (15, 0), (7, 1), (0, 0), (7, 2), (15, 1))
-    # The order of the arms alternates, so that what drifts drifts for both.
-    for arm in (ARMS if repeat % 2 == 0 else reversed(ARMS))
+REFERENCE = "float32"
+BOOTS = (
+    (REFERENCE, 7, 0),
+    *(
+        (arm, depth, repeat)
+        for depth, repeat in ((7, 0), (15, 0), (7, 1), (0, 0), (7, 2), (15, 1))
+        # The order of the arms alternates, so that what drifts drifts for both.
+        for arm in (ARMS if repeat % 2 == 0 else reversed(ARMS))
+    ),
 )
 _LONGEST_BOOT = 150.0
+# A query of 17 to 32 tokens is no verify step: vLLM captures graphs for twice as many tokens as its sequences
+# verify, and spreads a capture's tokens over them.
+_LENGTHS = ((1, "1 token"), (16, "2 to 16"), (32, "17 to 32"), (sys.maxsize, "more"))
 
 
 def name_of(arm: str, depth: int, repeat: int) -> str:
@@ -36,8 +45,8 @@ def name_of(arm: str, depth: int, repeat: int) -> str:
     return f"{arm}.depth{depth}.{repeat}"
 
 
-def run(folder: Path, seconds: float) -> None:
-    """Boot what is missing, for as long as there is time."""
+def run(folder: Path, seconds: float, only: Sequence[str]) -> None:
+    """Boot what is missing and is asked for, for as long as there is time."""
     end = time.monotonic() + seconds
     folder.mkdir(parents=True, exist_ok=True)
     model = folder / "model"
@@ -47,17 +56,18 @@ def run(folder: Path, seconds: float) -> None:
     for arm, depth, repeat in BOOTS:
         target = folder / "boots" / f"{name_of(arm, depth, repeat)}.json"
         left = end - time.monotonic()
-        if target.exists() or left < slowest:
+        asked = any(fnmatch(target.stem, pattern) for pattern in only)
+        if not asked or target.exists() or left < slowest:
             continue
         target.parent.mkdir(exist_ok=True)
         begun = time.monotonic()
         code = boot(arm, depth, target, model, folder, min(_LONGEST_BOOT, left))
         took = time.monotonic() - begun
         slowest = max(slowest, took) if took < 90 else slowest
-        print(
-            f"{target.stem}: {'done' if code == 0 else f'failed ({code}), see its log'} in {took:.0f} s",
-            flush=True,
-        )
+        if code:
+            tail = target.with_suffix(".log").read_text(errors="replace").splitlines()[-40:]
+            sys.exit("\n".join([*tail, f"{target.stem} failed ({code}) after {took:.0f} s"]))
+        print(f"{target.stem}: done in {took:.0f} s", flush=True)
 
 
 def boot(arm: str, depth: int, target: Path, model: Path, folder: Path, limit: float) -> int:
@@ -71,17 +81,20 @@ def boot(arm: str, depth: int, target: Path, model: Path, folder: Path, limit: f
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
         "GUARDRAIL_VLLM_CENSUS": str(census),
         "VLLM_CACHE_ROOT": str(folder / "cache"),
-        "TRITON_CACHE_DIR": str(folder / "triton"),
+        # Kernels of one precision must not be taken for those of the other.
+        "TRITON_CACHE_DIR": str(folder / ("triton-float32" if arm == REFERENCE else "triton")),
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_USE_FLASHINFER_SAMPLER": "0",
         "HF_HUB_OFFLINE": "1",
+        # Three products of TF32 numbers come close to one of float32.
+        **({"TRITON_F32_DEFAULT": "tf32x3"} if arm == REFERENCE else {}),
     }
     script = Path(__file__).with_name("vllm_engine.py")
     with target.with_suffix(".log").open("w") as log:
         try:
             done = subprocess.run(
-                [sys.executable, "-P", script, model, str(depth), target],
+                [sys.executable, "-P", script, arm, model, str(depth), target],
                 env=environment, stdout=log, stderr=subprocess.STDOUT, timeout=limit, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -109,6 +122,8 @@ def report(folder: Path) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|"
     for name, found in boots.items():
         for context, row in found["contexts"].items():
+            if name.startswith(REFERENCE):
+                continue
             times = row["profile"]
             figures = [
                 times[f"{part}_us_per_step"] for part in ("gpu", "attention", "cache_write", "proposer")
@@ -136,8 +151,7 @@ def _census(record: dict[str, Any] | None) -> str:
         return "none"
     arms: dict[str, int] = {}
     for row in record["taken"]:
-        length = row["query_len"]
-        key = f"{row['arm']} at {'1 token' if length == 1 else '2 to 16' if length <= 16 else 'more'}"
+        key = f"{row['arm']} at {next(words for most, words in _LENGTHS if row['query_len'] <= most)}"
         arms[key] = arms.get(key, 0) + row["calls"]
     return f"{arms}, {record['breaches']} breaches"
 
@@ -145,24 +159,21 @@ def _census(record: dict[str, Any] | None) -> str:
 def _logits(folder: Path, boots: dict[str, Any]) -> Iterator[str]:
     yield "| pair | what | rms of the difference | largest | rms of the logits | equal argmax |"
     yield "|---|---|---|---|---|---|"
+    arrays = {name: numpy.load(folder / "boots" / f"{name}.npz") for name in boots}
+    reference = name_of(REFERENCE, 7, 0)
     for depth in (7, 15):
         stock, again, ours = (
             name_of(arm, depth, repeat) for arm, repeat in (("stock", 0), ("stock", 1), ("guardrail", 0))
         )
-        arrays = {
-            name: numpy.load(folder / "boots" / f"{name}.npz")
-            for name in (stock, again, ours)
-            if name in boots
-        }
-        for first, second in ((stock, again), (stock, ours)):
+        for first, second in ((stock, again), (stock, ours), (reference, stock), (reference, ours)):
             if first in arrays and second in arrays:
                 for key in arrays[first].files:
                     yield _pair(f"{first}, {second}", key, *_same_tokens(boots, arrays, first, second, key))
-        if stock in arrays:
-            # The same prompt, computed whole and behind a cached prefix: how far rounding alone goes.
-            for key in (key for key in arrays[stock].files if key.endswith("whole")):
+        for name in (name for name in (stock, ours) if name in arrays):
+            # The same prompt, computed whole and behind a cached prefix: how far a batch's shape goes.
+            for key in (key for key in arrays[name].files if key.endswith("whole")):
                 tail = key.replace("whole", "tail8")
-                yield _pair(stock, f"{key}, {tail}", arrays[stock][key], arrays[stock][tail])
+                yield _pair(name, f"{key}, {tail}", arrays[name][key], arrays[name][tail])
 
 
 def _same_tokens(
@@ -195,9 +206,10 @@ def main() -> None:
     parser.add_argument("command", choices=("run", "report"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=560.0)
+    parser.add_argument("--only", action="append", metavar="GLOB", help="boot what is named so, as float32.*")
     options = parser.parse_args()
     if options.command == "run":
-        run(options.folder.resolve(), options.seconds)
+        run(options.folder.resolve(), options.seconds, options.only or ["*"])
     print("\n".join(report(options.folder)))
 
 

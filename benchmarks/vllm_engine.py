@@ -32,11 +32,28 @@ def prompt(context: int, tail: int) -> list[int]:
     return [*shared.tolist(), *last.tolist()]
 
 
-class Engine:
-    """A vLLM engine in this process, stepped by hand."""
+def rotate_in_float32() -> None:
+    """Keep vLLM from rotating float32 rows in bfloat16, which its CUDA kernel does."""
+    from vllm.v1.attention.ops import int4_per_token_head
 
-    def __init__(self, model: str, depth: int) -> None:
+    assert hasattr(int4_per_token_head, "_HADACORE_AVAILABLE"), "this vLLM chooses its rotation differently"
+    int4_per_token_head._HADACORE_AVAILABLE = False
+
+
+class Engine:
+    """A vLLM engine in this process, stepped by hand.
+
+    Args:
+        model: Its folder.
+        depth: Tokens to draft; none where 0.
+        reference: Whether it computes in float32, and eagerly.
+    """
+
+    def __init__(self, model: str, depth: int, reference: bool) -> None:
         from vllm import LLM
+
+        if reference:
+            rotate_in_float32()
 
         speculation = {
             "method": "ngram",
@@ -47,7 +64,8 @@ class Engine:
         self.llm = LLM(
             model=model,
             skip_tokenizer_init=True,
-            dtype="float16",
+            dtype="float32" if reference else "float16",
+            enforce_eager=reference,
             kv_cache_dtype="int4_per_token_head",
             max_model_len=65_536,
             max_num_seqs=4,
@@ -95,8 +113,8 @@ class Engine:
         return numpy.array(rows, dtype=numpy.float32), list(completion.token_ids)
 
 
-def measure(engine: Engine, context: int, depth: int, arrays: dict[str, numpy.ndarray]) -> dict[str, Any]:
-    """Measure one context, whose prefix is cached from the first request on."""
+def collect(engine: Engine, context: int, depth: int, arrays: dict[str, numpy.ndarray]) -> dict[str, Any]:
+    """Collect the logits of one context, whose prefix is cached from the first request on."""
     found: dict[str, Any] = {}
     begun = time.perf_counter()
     arrays[f"{context}.whole"], _ = engine.logits(prompt(context, TAILS[0]), 1)
@@ -105,6 +123,12 @@ def measure(engine: Engine, context: int, depth: int, arrays: dict[str, numpy.nd
         arrays[f"{context}.tail{tail}"], _ = engine.logits(prompt(context, tail), 1)
     if depth:
         arrays[f"{context}.verify"], found["verify_tokens"] = engine.logits(prompt(context, 8), _VERIFIED)
+    return found
+
+
+def measure(engine: Engine, context: int, depth: int) -> dict[str, Any]:
+    """Time the steps over a context whose prefix is cached."""
+    found: dict[str, Any] = {}
     engine.serve(prompt(context, 8), 8)
     _, steps = engine.serve(prompt(context, 8), _NEW_TOKENS)
     decoding = steps[1:]
@@ -170,13 +194,18 @@ def memory(engine: Engine) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Boot, measure, and write what was found: ``vllm_engine.py MODEL DEPTH JSON``."""
-    model, depth, target = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    """Boot, measure, and write what was found: ``vllm_engine.py ARM MODEL DEPTH JSON``."""
+    arm, model, depth, target = sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])
+    reference = arm == "float32"
     begun = time.perf_counter()
-    engine = Engine(model, depth)
+    engine = Engine(model, depth, reference)
     found: dict[str, Any] = {"boot_seconds": time.perf_counter() - begun, **memory(engine)}
     arrays: dict[str, numpy.ndarray] = {}
-    found["contexts"] = {str(context): measure(engine, context, depth, arrays) for context in CONTEXTS}
+    found["contexts"] = {
+        str(context): collect(engine, context, depth, arrays)
+        | ({} if reference else measure(engine, context, depth))
+        for context in CONTEXTS
+    }
     numpy.savez(target.with_suffix(".npz"), **arrays)
     target.write_text(json.dumps(found), encoding="utf-8")
 

@@ -2,6 +2,7 @@
 
 import functools
 import logging
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -35,6 +36,7 @@ class Int4Layer:
         self._census = served_by(config).census
         self.reasons = refusals.of_layer(impl, config, batch_invariant)
         self._attention: Attention | None = None
+        self._prefill_compiled = False
         if self.reasons:
             _LOG.warning("int4 attention: a layer is left to vLLM's kernels: %s", ", ".join(self.reasons))
             return
@@ -95,6 +97,8 @@ class Int4Layer:
             return
         captured = query.is_cuda and torch.cuda.is_current_stream_capturing()
         batch = self._batch(query[:tokens], cache_views(kv_cache), metadata, captured)
+        if query.is_cuda and not captured:
+            self._compile_prefill(batch, output[:tokens])
         # What a graph is replayed with is not known as it is captured.
         longest = self._longest if captured else metadata.max_seq_len
         self._attention.run(batch, output[:tokens], longest)
@@ -117,6 +121,16 @@ class Int4Layer:
             multi_query=False,
         )
         self._census.observe(call, dispatch.Decision(STOCK, reasons), STOCK, None)
+
+    def _compile_prefill(self, batch: launch.Batch, output: torch.Tensor) -> None:
+        """Run the prefill arm once, at the engine's warm-up, on outputs that are written again.
+
+        vLLM warms up with prompts that may be short enough for the 3D arm, and the first longer one would
+        wait for the compiler.
+        """
+        if not self._prefill_compiled:
+            launch.run_2d(batch, output, replace(batch, max_query_len=self._longest).shape())
+            self._prefill_compiled = True
 
     def _batch(self, query: torch.Tensor, cache: CacheViews, metadata: Any, captured: bool) -> launch.Batch:
         impl = self._impl

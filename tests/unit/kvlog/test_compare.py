@@ -167,3 +167,45 @@ def test_a_part_that_may_be_rounding_is_no_cause():
     }
     found = compare(before, start(Reading.exact(995 * MIB), 995, **loud))
     assert first_cause(found) == "scratch at load took 1.00 MiB"
+
+
+@pytest.mark.parametrize(
+    ("depth", "tokens", "explained"),
+    [
+        (
+            7,
+            (6_753_840, 6_748_880),
+            [
+                "kv_tokens fell by 4,960, from 6,753,840 to 6,748,880",
+                "available_bytes of MainProcess fell by 20.48 MiB ± 8.0",
+                "model_load_bytes of MainProcess rose by 30.72 MiB ± 10.2",
+                "scratch at load took 24.94 MiB",
+            ],
+        ),
+        (
+            15,
+            (6_742_432, 6_741_424),
+            [
+                "kv_tokens fell by 1,008, from 6,742,432 to 6,741,424",
+                "model_load_bytes of MainProcess rose by 30.72 MiB ± 10.2",
+                "scratch at load took 24.94 MiB",
+                "estimate of graphs gave back 20.48 MiB ± 10.2",
+            ],
+        ),
+    ],
+)
+def test_the_real_starts_of_both_arms_differ_by_the_scratch_and_by_what_graphs_give_back(
+    depth: int, tokens: tuple[int, int], explained: list[str]
+):
+    stock, ours = (started(kept(f"0.33.0_h200_{arm}_depth{depth}.log")) for arm in ("stock", "guardrail"))
+    found = compare(stock, ours)
+    assert found.explained
+    assert (found.tokens_before, found.tokens_now) == tokens
+    assert causes(found) == explained
+    # 1056 slots of 24 heads of 256 sums, a largest score and a sum of weights, in fp32.
+    assert taken(found)["scratch at load"] == 1056 * 24 * (256 + 2) * 4
+    assert found.now.readings["scratch_after_profile_bytes"] == Reading.exact(0)
+    assert found.now.readings["adopted"] == Reading.exact(1)
+    # A block is 16 tokens of 4 layers, 4 heads, keys and values, 128 bytes and a scale.
+    assert found.lost is not None
+    assert found.lost.low <= (tokens[0] - tokens[1]) * 4 * 4 * 2 * 132 <= found.lost.high

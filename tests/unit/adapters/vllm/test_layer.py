@@ -7,7 +7,7 @@ import torch
 from guardrail.adapters.vllm import compat, planning
 from guardrail.adapters.vllm.layer import Int4Layer
 from guardrail.families import EngineOptions, ModelProfile
-from guardrail.kernels.int4_attention import engine_start
+from guardrail.kernels.int4_attention import engine_start, launch, tuning
 from guardrail.kernels.int4_attention.cache_layout import cache_views, make_cache
 from helpers.vllm_configs import EAGER, FULL, FULL_AND_PIECEWISE, Mode, config, layer_impl, model
 
@@ -68,3 +68,23 @@ def test_a_graph_that_may_be_replayed_as_a_prefill_is_captured_as_one(
     query = torch.zeros(12, 24, 256).half()
     batch = layer._batch(query, cache_views(make_cache(1, 4, 16, 256)), metadata, captured)
     assert batch.max_query_len == length
+
+
+def test_the_prefill_arm_is_compiled_at_the_first_call_of_a_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = Int4Layer(layer_impl(), config(model()), batch_invariant=False)
+    metadata = SimpleNamespace(
+        block_table=torch.zeros(1, 1, dtype=torch.int32),
+        seq_lens=torch.full([1], 9, dtype=torch.int32),
+        query_start_loc=torch.tensor([0, 9], dtype=torch.int32),
+        max_query_len=9,
+    )
+    batch = layer._batch(
+        torch.zeros(9, 24, 256).half(), cache_views(make_cache(1, 4, 16, 256)), metadata, False
+    )
+    ran: list[tuple[int, tuning.Shape]] = []
+    monkeypatch.setattr(launch, "run_2d", lambda ran_on, _, shape: ran.append((ran_on.max_query_len, shape)))
+    output = torch.zeros(9, 24, 256).half()
+    layer._compile_prefill(batch, output)
+    layer._compile_prefill(batch, output)
+    # Not the shape of the batch: that of prompts as long as the model takes.
+    assert ran == [(9, tuning.Shape(64, tile=32, warps=4, stages=5))]
