@@ -80,8 +80,8 @@ def attend_segments(
     length = segment_length(seq_len, segments, TILE)
     if segment * length >= seq_len:
         return
-    # Only lengths were read so far, which were there before this kernel was let start. Their loads go past L1;
-    # branches keep them ahead of the wait.
+    # Only lengths were read so far, which were there before this kernel was let start. Their loads go past
+    # L1, and branches keep them ahead of the wait.
     wait(PDL)
 
     query = load_queries(
