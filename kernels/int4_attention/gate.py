@@ -72,10 +72,13 @@ def covered_2d(case: Case) -> int:
 
 
 def covered_3d(case: Case) -> int:
-    """Count the KV tokens that the 3D arm computes: all where the planned scratch holds the batch, else 0."""
+    """Count the KV tokens that the 3D arm computes: all of a batch that policy admits, else 0.
+
+    That the scratch holds it is the plan's to see to: read off the plan, this would excuse too few rows.
+    """
     engine = engine_of(case)
-    held = padded_tokens(case) <= plan.capacity(engine)
-    return units(case) if held and int(case["sequences"]) <= plan.effective_threshold(engine) else 0
+    admitted = int(case["query_len"]) <= engine.max_query_len
+    return units(case) if admitted and int(case["sequences"]) <= plan.effective_threshold(engine) else 0
 
 
 def padded_tokens(case: Case) -> int:

@@ -48,6 +48,13 @@ def test_padding_counts_against_the_scratch() -> None:
     assert gate.covered_3d(case_of(16, 33)) == 0
 
 
+def test_a_plan_with_rows_for_sequences_leaves_batches_unexplained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate.plan, "capacity", lambda engine: engine.max_num_seqs)
+    verify = case_of(8, 32)
+    assert gate.pick(verify) == Choice("2d")
+    assert gate.covered_3d(verify) == 48
+
+
 def test_the_flag_turns_multi_query_batches_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(knobs.MULTI_QUERY, "off")
     assert gate.pick(case_of(8, 1)) == Choice("2d", "mq_but_flag_off")
