@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import guardrail
+from guardrail import registry
 from guardrail.adapters.machine import diagnose
 from guardrail.adapters.surroundings import provenance
 from guardrail.compiled.architectures import ARCHITECTURES
@@ -15,10 +16,11 @@ from guardrail.reanchor.toolchain import toolchain
 from guardrail.records.doctor import Diagnosis
 from guardrail.records.report import GuardResult, RunReport
 from guardrail.rules.anchors import Today, review_anchors
+from guardrail.rules.environment import debugged, in_one_sentence, misspelt, review_environment, switched
 from guardrail.selftest import run_controls
 from guardrail.spec.profile_files import load_profiles
 from guardrail.store.runs import judge_again
-from guardrail.workspace import Selection, Workspace, open_workspace
+from guardrail.workspace import Selection, Workspace, known_knobs, open_workspace
 
 ProgressListener = Callable[[Progress], None]
 
@@ -29,7 +31,7 @@ def check(selection: Selection, on_progress: ProgressListener) -> RunReport:
     measured = _report(
         workspace, lambda jobs: run(jobs, workspace.runner(), workspace.context()), on_progress
     )
-    return _with_reviewed_anchors(workspace, measured)
+    return _reviewed(workspace, measured)
 
 
 def self_test(selection: Selection, on_progress: ProgressListener) -> RunReport:
@@ -46,7 +48,7 @@ def check_saved(selection: Selection, saved: Path) -> RunReport:
     """Judge a saved report by the bounds of the guards file as it is now."""
     workspace = open_workspace(selection)
     judged = judge_again(saved, workspace.jobs(), str(selection.guards_file))
-    return _with_reviewed_anchors(workspace, judged)
+    return _reviewed(workspace, judged)
 
 
 def doctor(guards_file: Path) -> Diagnosis:
@@ -55,7 +57,8 @@ def doctor(guards_file: Path) -> Diagnosis:
     Raises:
         ConfigurationError: Profiles are wrong.
     """
-    return diagnose(load_profiles(guards_file, frozenset(ARCHITECTURES)).devices.values())
+    profiles = load_profiles(guards_file, frozenset(ARCHITECTURES))
+    return diagnose(profiles.devices.values(), known_knobs(registry.families()))
 
 
 def _report(
@@ -81,11 +84,21 @@ def _report(
         version=guardrail.__version__,
         seconds=time.perf_counter() - start,
         absent_profiles=absent,
+        warnings=(
+            *map(in_one_sentence, (*debugged(begun), *misspelt(begun.knobs, workspace.known_knobs()))),
+            *switched(begun.knobs, workspace.family_knobs()),
+        ),
     )
 
 
-def _with_reviewed_anchors(workspace: Workspace, report: RunReport) -> RunReport:
-    """Add to each guard's result what a reader should know of its anchors."""
+def _reviewed(workspace: Workspace, report: RunReport) -> RunReport:
+    """Add to each guard's result what a reader should know of its anchors and of the environment."""
     today = Today(date.today(), toolchain(report.provenance), workspace.selection.strict)
     pairs = zip(workspace.selected(), report.guards, strict=True)
-    return replace(report, guards=tuple(review_anchors(loaded, result, today) for loaded, result in pairs))
+    return replace(
+        report,
+        guards=tuple(
+            review_environment(review_anchors(loaded, result, today), report.provenance)
+            for loaded, result in pairs
+        ),
+    )

@@ -14,6 +14,8 @@ from guardrail import registry
 from guardrail.adapters.device import Gpu, executing_gpu
 from guardrail.adapters.gpu_lock import GpuLock
 from guardrail.adapters.surroundings import knobs, versions
+from guardrail.adapters.vllm.census_file import CENSUS
+from guardrail.adapters.vllm.plugin import SWITCH
 from guardrail.adapters.workers import WorkerPool
 from guardrail.compiled.architectures import ARCHITECTURES
 from guardrail.compiled.file_subject import FileSubject
@@ -24,11 +26,19 @@ from guardrail.probes.interface import Context, Probe
 from guardrail.probes.references import modules_of
 from guardrail.records.task import Task
 from guardrail.sources import combined_hash
+from guardrail.spec.files import folder_of
 from guardrail.spec.guards import Guard, GuardKind, LoadedGuard
 from guardrail.spec.load import load_guards
 from guardrail.spec.profile_files import load_profiles
 from guardrail.spec.profiles import DeviceProfile, Profiles
-from guardrail.store.cache import CachingRunner, MeasurementCache, cache_folder, canonical
+from guardrail.spec.suggest import did_you_mean
+from guardrail.store.cache import (
+    CACHE_VARIABLE,
+    CachingRunner,
+    MeasurementCache,
+    cache_folder,
+    canonical,
+)
 from guardrail.store.evidence import anchor_fault
 
 
@@ -65,7 +75,7 @@ class Workspace:
     @property
     def folder(self) -> Path:
         """The guards file's folder, against which files and modules of the user's are found."""
-        return self.selection.guards_file.resolve().parent
+        return folder_of(self.selection.guards_file)
 
     def selected(self) -> list[LoadedGuard]:
         """Pick the guards whose ids match the selection.
@@ -75,10 +85,8 @@ class Workspace:
         """
         for pattern in self.selection.only:
             if not any(fnmatch.fnmatchcase(loaded.guard.id, pattern) for loaded in self.guards):
-                known = ", ".join(loaded.guard.id for loaded in self.guards) or "none"
-                raise UsageError(
-                    f"--only {pattern}: no guard of {self.selection.guards_file} has such an id ({known})"
-                )
+                hint = did_you_mean(pattern, (loaded.guard.id for loaded in self.guards))
+                raise UsageError(f"{self.selection.guards_file} has no guard {pattern!r}{hint}")
         return [loaded for loaded in self.guards if _matches(loaded.guard.id, self.selection.only)]
 
     def subject(self, name: str, kinds: tuple[type, ...]) -> Any:
@@ -100,13 +108,21 @@ class Workspace:
 
     def knobs(self) -> dict[str, str]:
         """Collect the environment variables in force that can change a measurement of the selected guards."""
+        return knobs(self.family_knobs())
+
+    def known_knobs(self) -> frozenset[str]:
+        """Name the environment variables that guardrail or a family of the selected guards reads."""
+        return frozenset({*known_knobs(self.families), *self.family_knobs()})
+
+    def family_knobs(self) -> dict[str, str]:
+        """Give the environment variables that families of the selected guards read, with their meaning."""
         guards = [loaded.guard for loaded in self.selected()]
         names = {name for guard in guards for name in (guard.subject, guard.control) if name}
         families = [
             *self.families.values(),
             *(registry.find_family(name, self.families) for name in names if not self._is_file(name)),
         ]
-        return knobs(name for family in families for name in family.knobs)
+        return {name: meaning for family in families for name, meaning in family.knobs.items()}
 
     def _is_file(self, name: str) -> bool:
         return (self.folder / name).exists()
@@ -169,9 +185,8 @@ class Workspace:
 
     def _known_device(self, name: str) -> DeviceProfile:
         if name not in self.profiles.devices:
-            raise UsageError(
-                f"there is no device profile {name!r}; known: {', '.join(sorted(self.profiles.devices))}"
-            )
+            hint = did_you_mean(name, self.profiles.devices)
+            raise UsageError(f"there is no device profile {name!r}{hint}")
         return self.profiles.devices[name]
 
 
@@ -182,7 +197,7 @@ def open_workspace(selection: Selection) -> Workspace:
         ConfigurationError: Something in the guards file or a profile is wrong; everything that is, at once.
         UsageError: A family or probe cannot be loaded.
     """
-    folder = selection.guards_file.resolve().parent
+    folder = folder_of(selection.guards_file)
     if str(folder) not in sys.path:
         # A family that a user keeps beside the guards file is imported by name.
         sys.path.insert(0, str(folder))
@@ -209,6 +224,12 @@ def open_workspace(selection: Selection) -> Workspace:
         functools.partial(anchor_fault, folder),
     )
     return Workspace(selection, probes, families, profiles, guards, workspace.gpu)
+
+
+def known_knobs(families: Mapping[str, Family]) -> frozenset[str]:
+    """Name the environment variables that guardrail and these families read."""
+    read = (name for family in families.values() for name in family.knobs)
+    return frozenset({CACHE_VARIABLE, SWITCH, CENSUS, *read})
 
 
 def guard_kinds(probes: Mapping[str, Probe[Any]]) -> dict[str, GuardKind]:

@@ -18,8 +18,9 @@ from guardrail.records.device_settings import DeviceSettings
 from guardrail.records.doctor import Diagnosis, ExaminedGpu
 from guardrail.records.spoiler import Spoiler
 from guardrail.rules.debug_knobs import debug_knobs
+from guardrail.rules.environment import misspelt
 from guardrail.rules.spoilers import gpu_spoilers, host_spoilers
-from guardrail.rules.unfit_settings import remarks, unfit_settings
+from guardrail.rules.unfit_settings import is_wsl, remarks, silent_spills, unfit_settings
 from guardrail.spec.profiles import DeviceProfile
 
 _DCGM = ("nv-hostengine", "dcgm-exporter")
@@ -28,11 +29,12 @@ _COMM_LENGTH = 15
 """Characters of a program's name that Linux keeps."""
 
 
-def diagnose(profiles: Iterable[DeviceProfile]) -> Diagnosis:
+def diagnose(profiles: Iterable[DeviceProfile], known_knobs: Iterable[str]) -> Diagnosis:
     """Examine this machine: its GPUs, what can be measured with what is installed, and what would spoil it.
 
     Args:
         profiles: The device profiles to recognize GPUs by.
+        known_knobs: Environment variables that guardrail and its families read.
     """
     everything = all_gpus()
     visible = visible_gpus(everything, os.environ.get("CUDA_VISIBLE_DEVICES"))
@@ -59,6 +61,7 @@ def diagnose(profiles: Iterable[DeviceProfile]) -> Diagnosis:
             *_sharing_server(running),
             *(spoiler for state in states[:1] for spoiler in host_spoilers(state, state)),
             *debug_knobs(os.environ, with_gpu=bool(gpus)),
+            *misspelt(os.environ, known_knobs),
             *unwritable_caches(),
         ),
     )
@@ -71,9 +74,18 @@ def _examine(settings: DeviceSettings, profiles: Iterable[DeviceProfile]) -> Exa
         settings=settings,
         state=state,
         profile=matching[0] if matching else None,
-        spoilers=(*unfit_settings(settings, state), *gpu_spoilers(state, state, frozenset())),
-        remarks=tuple(remarks(settings, state)),
+        spoilers=(
+            *unfit_settings(settings, state),
+            *silent_spills(settings, state, platform.release()),
+            *gpu_spoilers(state, state, frozenset()),
+        ),
+        remarks=(*remarks(settings, state), *_wsl_remark()),
     )
+
+
+def _wsl_remark() -> Iterator[str]:
+    if is_wsl(platform.release()):
+        yield "Under WSL2 memory beyond the card's goes to the host without an error, and kernels slow down."
 
 
 def _driver_cuda() -> str | None:

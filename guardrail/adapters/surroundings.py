@@ -16,6 +16,7 @@ from guardrail.adapters.compile_caches import compile_caches
 from guardrail.adapters.device import Gpu
 from guardrail.adapters.device_settings import set_up
 from guardrail.records.provenance import Provenance
+from guardrail.rules.debug_knobs import may_debug
 from guardrail.store.cache import CACHE_VARIABLE
 
 _LIBRARIES = (
@@ -68,7 +69,7 @@ def knobs(of_families: Iterable[str]) -> dict[str, str]:
     return {
         name: value
         for name, value in sorted(os.environ.items())
-        if (name in named or name.startswith(_KNOB_PREFIXES)) and name != CACHE_VARIABLE
+        if (name in named or name.startswith(_KNOB_PREFIXES) or may_debug(name)) and name != CACHE_VARIABLE
     }
 
 

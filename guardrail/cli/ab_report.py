@@ -1,6 +1,7 @@
 """What ``guardrail ab`` runs, prints and says to the shell."""
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from guardrail.cli.ab_request import Request, plan_of, subject_plan_of
 from guardrail.cli.ab_subjects import SubjectContest
 from guardrail.errors import ExitCode, MeasurementError, UsageError
 from guardrail.records.provenance import Provenance
-from guardrail.store.ledger import read_ledger
+from guardrail.rules.debug_knobs import debug_knobs
+from guardrail.rules.environment import in_one_sentence
+from guardrail.store.ledger import read_begun_ledger
 from guardrail.store.ledger_append import append_row
 
 _CODES = {
@@ -43,9 +46,10 @@ def run_comparison(request: Request) -> ExitCode:
     begun = provenance(Path.cwd(), gpu, {})
     lines = Lines(contest, request.as_json)
     lever = None if terms.self_compare else _lever(request, begun)
+    _require_no_debugging(gpu)
     contest.require_measurable(gpu)
     if lever is not None:
-        ledger = read_ledger(request.ledger)
+        ledger = read_begun_ledger(request.ledger)
         require_unused(ledger, lever)
         registered = registration(lever, terms)
         lines.prior_art(ledger.prior_art(f"{lever.id} {lever.what}"))
@@ -59,6 +63,18 @@ def run_comparison(request: Request) -> ExitCode:
         row = append_row(request.ledger, result(lever, terms, found)).row.id
     lines.end(found, begun, row)
     return _CODES[found.verdict]
+
+
+def _require_no_debugging(gpu: Gpu | None) -> None:
+    """Refuse to time anything under a debug variable that both arms have.
+
+    Raises:
+        UsageError: One is in force.
+    """
+    for spoiler in debug_knobs(os.environ, with_gpu=gpu is not None):
+        raise UsageError(
+            f"{in_one_sentence(spoiler)}, or give it to one arm (--b-env) to measure what it costs"
+        )
 
 
 def _run(contest: Contest, lines: Lines) -> Comparison:

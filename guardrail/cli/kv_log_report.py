@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from guardrail.cli.table import print_table
+from guardrail.cli.table import print_line, print_table
 from guardrail.errors import UsageError
 from guardrail.kvlog.causes import causes
 from guardrail.kvlog.compare import Comparison, compare, weights
@@ -27,6 +27,7 @@ _SHOWN_SETTINGS = (
     "utilization",
     "runner",
     "enforce_eager",
+    "compile_cache",
 )
 _BESIDE = (
     ("graph_actual_bytes", "captured graphs"),
@@ -74,17 +75,21 @@ def print_log(request: Request) -> None:
 
 def _print_startup(startup: Startup) -> None:
     stated = [f"{name} {startup.settings[name]}" for name in _SHOWN_SETTINGS if name in startup.settings]
-    typer.echo(f"{startup.source}: {', '.join(stated) or 'its settings are not stated'}\n")
+    print_line(f"{startup.source}: {', '.join(stated) or 'its settings are not stated'}\n")
     for worker in startup.workers:
         print_table((worker.process, "MiB", "rounding", "bytes"), _budget(worker))
-        typer.echo()
+        print_line()
     for engine in startup.engines:
-        typer.echo(_capacity(engine))
+        print_line(_capacity(engine))
     if (effective := startup.readings.get("effective_utilization")) is not None:
         requested = startup.readings["requested_utilization"]
-        typer.echo(f"utilization: {requested.value:g} requested, {effective.value:g} but for captured graphs")
+        print_line(f"utilization: {requested.value:g} requested, {effective.value:g} but for captured graphs")
+    for name in startup.counted.get("unknown_variables", ()):
+        print_line(f"vLLM does not know the variable {name}, so it changed nothing: is it misspelt?")
+    if late := startup.counted.get("late_compilations"):
+        print_line(f"compiled after the start, as requests waited: {', '.join(late)}")
     if len(startup.workers) > 1 and (tightest := startup.tightest()):
-        typer.echo(f"{tightest.process} has the least for the KV cache, which limits every worker")
+        print_line(f"{tightest.process} has the least for the KV cache, which limits every worker")
 
 
 def _budget(worker: Worker) -> Iterable[tuple[str, ...]]:
@@ -126,7 +131,7 @@ def _capacity(engine: Engine) -> str:
 
 
 def _print_comparison(found: Comparison, against: str) -> None:
-    typer.echo(f"\nagainst {against}, by {found.process}:\n")
+    print_line(f"\nagainst {against}, by {found.process}:\n")
     rows = [
         *((part.name, part.before, part.now, part.taken) for part in found.parts),
         ("= taken from the KV cache", *_available(found), found.lost),
@@ -139,19 +144,19 @@ def _print_comparison(found: Comparison, against: str) -> None:
             for name, before, now, taken in rows
         ],
     )
-    typer.echo()
+    print_line()
     for sentence in causes(found):
-        typer.echo(sentence)
+        print_line(sentence)
     if found.explained:
-        typer.echo("the parts account for the difference to within the rounding of the logs")
+        print_line("the parts account for the difference to within the rounding of the logs")
     elif found.lost is None:
-        typer.echo("a log does not state the memory for the KV cache, so the difference stays open")
+        print_line("a log does not state the memory for the KV cache, so the difference stays open")
     for metric, name in _BESIDE[1:]:
         before, now = found.before.readings.get(metric), found.now.readings.get(metric)
         if before is not None and now is not None and now.low > before.high:
-            typer.echo(f"outside the budget: {name} rose by {_mib(now - before)} MiB")
+            print_line(f"outside the budget: {name} rose by {_mib(now - before)} MiB")
     if found.changed_settings:
-        typer.echo(f"started differently: {'; '.join(found.changed_settings)}")
+        print_line(f"started differently: {'; '.join(found.changed_settings)}")
 
 
 def _available(found: Comparison) -> tuple[Reading | None, Reading | None]:

@@ -110,7 +110,8 @@ def _rate_of(row: Row, target: Target) -> str:
     if target.device is None or not row.moved.startswith("DRAM"):
         return text
     share = (row.bytes_per_second or 0.0) / target.device.dram_bytes_per_second
-    return f"{text} ({share:.0%} of {target.device.name}'s peak)"
+    impossible = ": more than it can, so another device or a wrong count" if share > 1 else ""
+    return f"{text} ({share:.0%} of {target.device.name}'s peak{impossible})"
 
 
 def _shared(count: int) -> str:

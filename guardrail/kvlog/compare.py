@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from guardrail.errors import UsageError
 from guardrail.kvlog.reading import Reading, total
-from guardrail.kvlog.settings import IDENTITY
+from guardrail.kvlog.settings import IDENTITY, WHERE_STATED
 from guardrail.kvlog.startup import Startup, Worker
 
 _NONE = Reading.exact(0)
@@ -151,7 +151,7 @@ def _require_alike(before: Startup, now: Startup, ignored: Collection[str]) -> N
         f"{name} is {before.settings.get(name, 'not stated')} in {before.source} and "
         f"{now.settings.get(name, 'not stated')} in {now.source}"
         for name in IDENTITY
-        if name not in ignored and before.settings.get(name) != now.settings.get(name)
+        if name not in ignored and _differ(name, before.settings.get(name), now.settings.get(name))
     ]
     if differences:
         raise UsageError(
@@ -159,3 +159,7 @@ def _require_alike(before: Startup, now: Startup, ignored: Collection[str]) -> N
             + "; ".join(differences)
             + f". To compare them all the same, ignore what may differ: {', '.join(IDENTITY)}"
         )
+
+
+def _differ(name: str, before: str | None, now: str | None) -> bool:
+    return before != now and (name not in WHERE_STATED or None not in (before, now))

@@ -59,6 +59,6 @@ FAILED_START = re.compile(
 KEYWORDS = re.compile(
     r"KV [Cc]ache|Model loading took|[Gg]raph|utilization|scratch|init engine|LLM engine|non-default args"
     r"|max_num_batched_tokens|concurrency|Model Runner|out of memory|OutOfMemory|Engine|WorkerProc"
-    r"|memory for the cache|To serve"
+    r"|memory for the cache|To serve|Unknown vLLM|JIT|AOT"
 )
 """Cheap test that every line above passes: all but a few lines of a log are about requests."""

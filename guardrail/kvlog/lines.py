@@ -48,7 +48,7 @@ def _json_line(number: int, line: str) -> Line | None:
         return None
     try:
         record = json.loads(line[start:])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(record, dict) or not isinstance(record.get("message"), str):
         return None

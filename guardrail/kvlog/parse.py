@@ -9,6 +9,7 @@ from guardrail.kvlog import dialects
 from guardrail.kvlog.budget import engine_of, utilizations, worker_of
 from guardrail.kvlog.heard import Heard
 from guardrail.kvlog.lines import Line, Process, read_lines
+from guardrail.kvlog.remarks import Remarks
 from guardrail.kvlog.settings import read_settings, starts_engine
 from guardrail.kvlog.startup import UNPREFIXED, Startup
 
@@ -27,6 +28,7 @@ def parse_log(text: str, source: str) -> Startup:
     """
     processes: dict[Process, Heard] = {}
     settings: dict[str, str] = {}
+    remarks = Remarks()
     for line in read_lines(text, dialects.KEYWORDS):
         _require_alive(line, source, started=any(heard.ready for heard in processes.values()))
         heard = processes.setdefault(line.process, Heard())
@@ -35,8 +37,9 @@ def parse_log(text: str, source: str) -> Startup:
             heard.started_at = line.number
         settings |= read_settings(line.text)
         heard.hear(line.text)
+        remarks.hear(line.text)
     _require_finished(processes.values(), source)
-    return _startup(source, processes, settings)
+    return _startup(source, processes, settings | remarks.settings(), remarks)
 
 
 def _require_alive(line: Line, source: str, started: bool) -> None:
@@ -83,7 +86,9 @@ def _require_finished(processes: Iterable[Heard], source: str) -> None:
         )
 
 
-def _startup(source: str, processes: dict[Process, Heard], settings: dict[str, str]) -> Startup:
+def _startup(
+    source: str, processes: dict[Process, Heard], settings: dict[str, str], remarks: Remarks
+) -> Startup:
     labels = _labels(list(processes))
     eager = settings.get("enforce_eager") == "True"
     stated = settings.get("kv_cache_memory_bytes", "")
@@ -99,7 +104,12 @@ def _startup(source: str, processes: dict[Process, Heard], settings: dict[str, s
         for process, heard in scheduling.items()
     )
     return Startup(
-        source, workers, engines, settings, utilizations(settings, list(processes.values()), workers)
+        source,
+        workers,
+        engines,
+        settings,
+        utilizations(settings, list(processes.values()), workers),
+        remarks.counts(settings),
     )
 
 

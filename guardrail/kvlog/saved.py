@@ -1,6 +1,7 @@
 """A start as JSON, as ``guardrail kv log --json`` writes it and reads it again."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from guardrail.kvlog.startup import Engine, Startup, Worker
 
 FORMAT = "guardrail-kv-log"
 _VERSION = 1
+_BEGINNING = re.compile(rf'\s*\{{\s*"format":\s*"{FORMAT}"')
 
 
 def read_startup(path: Path) -> Startup:
@@ -26,7 +28,7 @@ def read_startup(path: Path) -> Startup:
         text = path.read_bytes().decode(errors="replace")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}; expected a log of vLLM") from error
-    document = _document(text)
+    document = _document(text, str(path))
     return parse_log(text, str(path)) if document is None else _restore(document, str(path))
 
 
@@ -38,6 +40,7 @@ def plain_startup(startup: Startup) -> dict[str, Any]:
         "source": startup.source,
         "settings": dict(startup.settings),
         "readings": _plain(startup.readings),
+        "counted": {metric: list(names) for metric, names in startup.counted.items()},
         "workers": [
             {
                 "process": worker.process,
@@ -57,11 +60,18 @@ def plain_startup(startup: Startup) -> dict[str, Any]:
     }
 
 
-def _document(text: str) -> dict[str, Any] | None:
+def _document(text: str, source: str) -> dict[str, Any] | None:
     """Recognise a saved start among logs, whose JSON format has one object a line."""
     try:
         document = json.loads(text)
-    except ValueError:
+    except ValueError as error:
+        if _BEGINNING.match(text):
+            where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise MeasurementError(
+                f"{source}{where}: this saved start breaks off or is damaged here; write it again"
+            ) from None
+        return None
+    except RecursionError:  # no start is nested so; as a log it has no line of vLLM's
         return None
     return document if isinstance(document, dict) and document.get("format") == FORMAT else None
 
@@ -85,6 +95,7 @@ def _restore(document: Mapping[str, Any], source: str) -> Startup:
             ),
             dict(document["settings"]),
             _readings(document["readings"]),
+            {metric: tuple(map(str, names)) for metric, names in document["counted"].items()},
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise MeasurementError(f"{source}: a damaged start ({type(error).__name__}: {error})") from None

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Mapping
 
-IDENTITY = ("vllm", "model", "kv_cache_dtype", "max_model_len", "utilization")
+IDENTITY = ("vllm", "model", "kv_cache_dtype", "max_model_len", "utilization", "compile_cache")
 """Settings in which two starts must agree before their budgets are compared."""
+WHERE_STATED = ("compile_cache",)
+"""Those of them that a log need not state: a start that compiles has a higher peak than one that loads."""
 
 _VALUE = r"(?:'([^']*)'|([^,}})]+))"
 

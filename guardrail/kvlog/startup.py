@@ -41,6 +41,8 @@ class Startup:
     """What it was started with, as far as the log says."""
     readings: Mapping[str, Reading] = field(default_factory=dict)
     """What holds for all workers, by metric."""
+    counted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names behind what is counted, by metric; a metric that the log cannot tell is left out."""
 
     def tightest(self) -> Worker | None:
         """Pick the worker with the least memory for the KV cache, which limits all; None where none tells."""

@@ -3,15 +3,24 @@
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from guardrail.compiled.file_subject import FileSubject
 from guardrail.families import Control
-from guardrail.probes.command_guard import CONFIDENCE, SUBJECT, CommandGuard, Selection, words_of
+from guardrail.probes.command_guard import (
+    CONFIDENCE,
+    SUBJECT,
+    Command,
+    CommandGuard,
+    Selection,
+    words_of,
+)
 from guardrail.probes.interface import Context, Measuring, Probe
 from guardrail.records.measurement import Finding, Measurement, Unmeasured
 from guardrail.records.task import Done, Environment, Task
 from guardrail.stats.intervals import NO_INTERVAL, median_interval, samples_needed
+from guardrail.stats.paired import ratio_interval
 from guardrail.stats.replays import find_replays
 
 _MARGIN_SECONDS = 30.0
@@ -38,21 +47,34 @@ class CommandProbe(Probe[CommandGuard]):
         command, file = guard.command, subject
         if isinstance(file, ControlRun):
             command, file = guard.control_command or command, file.subject
-        words = [word.replace(SUBJECT, file.path) for word in words_of(command)]
-        runs: list[dict[str, Any]] = []
+        arms = {"subject": _words(command, file.path)}
+        if guard.against is not None:
+            arms["against"] = _words(guard.command, str(Path(context.folder) / guard.against))
+        runs: dict[str, list[dict[str, Any]]] = {arm: [] for arm in arms}
         for run in range(guard.repeat):
-            (outcome,) = yield [_task(guard, words, context.folder, run)]
-            if not isinstance(outcome, Done):
-                return [Unmeasured(outcome.reason)]
-            runs.append(outcome.value)
+            # Taking turns in the order lets what drifts drift for both.
+            for arm in arms if run % 2 == 0 else reversed(arms):
+                (outcome,) = yield [_task(guard, arms[arm], context.folder, run)]
+                if not isinstance(outcome, Done):
+                    return [Unmeasured(outcome.reason)]
+                runs[arm].append(outcome.value)
         where = _place(context)
-        return [_summarise(name, selection, runs, where) for name, selection in guard.metrics.items()]
+        return [
+            _pair(name, runs["against"], runs["subject"], where)
+            if selection.ratio
+            else _summarise(name, selection, runs["subject"], where)
+            for name, selection in guard.metrics.items()
+        ]
 
     def controls(self, guard: CommandGuard, subject: FileSubject) -> Sequence[Control[Any]]:
         """See `Probe.controls`."""
         if guard.control_command is None:
             return ()
         return [Control("control_command", "stated by the guard", ControlRun(subject), tuple(guard.require))]
+
+
+def _words(command: Command, path: str) -> list[str]:
+    return [word.replace(SUBJECT, path) for word in words_of(command)]
 
 
 def _task(guard: CommandGuard, words: Sequence[str], folder: str, run: int) -> Task:
@@ -91,12 +113,8 @@ def _summarise(
     """Reduce a metric's samples in every run to one measurement."""
     found = [run[name] for run in runs]
     unit = selection.unit or found[0]["unit"]
-    if replays := find_replays([run["times"] for run in found]):
-        first = replays[0]
-        return Unmeasured(
-            f"{name}: run {first.run + 1} repeats run {first.first + 1} time for time, so it is a copy and "
-            "no measurement"
-        )
+    if copied := _copied(name, found):
+        return copied
     if selection.exact:
         return _exact(name, unit, [value for run in found for value in run["samples"]], where)
     if len(found) == 1:
@@ -117,6 +135,45 @@ def _summarise(
         interval=interval,
         inspected=len(samples),
         findings=(Finding(f"{len(samples)} {origin}: {interval[0]:.6g} to {interval[1]:.6g} {unit}"),),
+    )
+
+
+def _pair(
+    name: str,
+    against: Sequence[dict[str, Any]],
+    subject: Sequence[dict[str, Any]],
+    where: Mapping[str, str],
+) -> Measurement | Unmeasured:
+    """Compare a metric's runs with those of the base build beside them."""
+    base, own = [run[name] for run in against], [run[name] for run in subject]
+    if copied := _copied(name, [*base, *own]):
+        return copied
+    before, now = ([statistics.median(run["samples"]) for run in runs] for runs in (base, own))
+    try:
+        low, middle, high = ratio_interval(before, now, CONFIDENCE)
+    except ValueError as error:
+        return Unmeasured(f"{name}: {error}")
+    medians = " and ".join(f"{statistics.median(values):.6g}" for values in (before, now))
+    return Measurement(
+        metric=name,
+        unit="x",
+        value=middle,
+        where=where,
+        samples=tuple(after / first for first, after in zip(before, now, strict=True)),
+        interval=(low, high),
+        inspected=len(now),
+        findings=(Finding(f"{len(now)} pairs of runs, medians {medians} {own[0]['unit']}"),),
+    )
+
+
+def _copied(name: str, runs: Sequence[Mapping[str, Any]]) -> Unmeasured | None:
+    replays = find_replays([run["times"] for run in runs])
+    if not replays:
+        return None
+    first = replays[0]
+    return Unmeasured(
+        f"{name}: run {first.run + 1} repeats run {first.first + 1} time for time, so it is a copy and "
+        "no measurement"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, field_validator, model_validator
 
 from guardrail.results.readers import READERS, require_selector
-from guardrail.spec.fields import Strict
+from guardrail.spec.fields import Strict, Text
 from guardrail.spec.guards import Guard
 from guardrail.spec.suggest import did_you_mean
 from guardrail.stats.intervals import samples_needed
@@ -33,6 +33,7 @@ class Selection(Strict):
     name: str | None = Field(None, description="Name that the output's format has for it.")
     unit: str | None = Field(None, description="Unit, where the format does not tell.")
     exact: bool = Field(False, description="Counted, not timed: every run must give the same number.")
+    ratio: bool = Field(False, description="Over what the file under 'against' gives, paired by run.")
 
     @property
     def selectors(self) -> dict[str, str]:
@@ -56,6 +57,9 @@ class CommandGuard(Guard):
     )
     workload: Workload = Field(
         default={}, description="What the output must state, so that only like is compared with like."
+    )
+    against: Text | None = Field(
+        None, description="File of a base build, on which the same command runs in turns."
     )
     repeat: int = Field(6, ge=1, le=1000, description="How many times the command is run.")
     timeout_seconds: float = Field(600.0, gt=0, description="When a run is killed.")
@@ -109,6 +113,7 @@ class CommandGuard(Guard):
                 raise ValueError(f"metric {name}: give it a 'unit'; a {self.reader} output has none")
         for key in self.workload:
             require_selector(self.reader, key)
+        self._require_pairs()
         if not any(SUBJECT in word for word in words_of(self.command)):
             raise ValueError(
                 f"the command must name its subject as {SUBJECT}, so that the file whose hash is kept "
@@ -117,6 +122,15 @@ class CommandGuard(Guard):
         if self.control is not None and self.control_command is not None:
             raise ValueError("'control' goes without 'control_command'")
         return self
+
+    def _require_pairs(self) -> None:
+        ratios = [name for name, selection in self.metrics.items() if selection.ratio]
+        if bool(ratios) != (self.against is not None):
+            raise ValueError("'against' and a metric with 'ratio: true' go together")
+        if ratios and self.repeat == 1:
+            raise ValueError(f"metric {ratios[0]}: a ratio takes pairs of runs; leave 'repeat' out")
+        if exact := [name for name in ratios if self.metrics[name].exact]:
+            raise ValueError(f"metric {exact[0]}: 'ratio' goes without 'exact'")
 
 
 def words_of(command: Command) -> list[str]:

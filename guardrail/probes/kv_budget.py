@@ -30,6 +30,7 @@ _PLANNED = "scratch_at_load_bytes"
 _OF_SCRATCH = ("scratch_at_load_bytes", "scratch_after_profile_bytes", "adopted")
 _CAUSED = ("kv_tokens", "available_bytes", "bytes_per_token", "concurrency", *_COMPARED)
 """Metrics that follow from others, so that their evidence says from which."""
+_COUNTED = ("unknown_variables", "late_compilations")
 _FOLLOWING = ("kv_tokens", "available_bytes", "concurrency")
 """Those of them whose verdict begins with the first cause."""
 
@@ -44,9 +45,9 @@ class KvBudgetGuard(Guard):
         None,
         description="What a worker is to take more than in that start; its scratch at load where left out.",
     )
-    ignore: list[Literal["vllm", "model", "kv_cache_dtype", "max_model_len", "utilization"]] = Field(
-        default=[], description="Settings in which the two starts may differ."
-    )
+    ignore: list[
+        Literal["vllm", "model", "kv_cache_dtype", "max_model_len", "utilization", "compile_cache"]
+    ] = Field(default=[], description="Settings in which the two starts may differ.")
 
     @model_validator(mode="after")
     def _compares_something(self) -> "KvBudgetGuard":
@@ -79,6 +80,10 @@ class KvBudgetProbe(Probe[KvBudgetGuard]):
         Metric("adopted", "builders", "Metadata builders that use scratch which was there already."),
         Metric("requested_utilization", "ratio", "Share of the device that was asked for."),
         Metric("effective_utilization", "ratio", "That share less the estimate of captured graphs."),
+        Metric("unknown_variables", "variables", "Environment variables of vLLM's that it does not know."),
+        Metric(
+            "late_compilations", "kernels", "Kernels that were compiled after the start, as requests waited."
+        ),
         Metric(
             "unplanned_load_bytes", "bytes", "Growth of loading over the other start, less what was planned."
         ),
@@ -171,6 +176,12 @@ def _rows(startup: Startup, why: list[str]) -> Iterator[dict[str, Any]]:
             yield _row(metric, engine.readings.get(metric), where, why)
     for metric in ("requested_utilization", "effective_utilization"):
         yield _row(metric, startup.readings.get(metric), {}, why)
+    for metric in _COUNTED:
+        names = startup.counted.get(metric)
+        yield {
+            **_row(metric, None if names is None else Reading.exact(len(names)), {}, []),
+            "why": list(names or ()),
+        }
 
 
 def _compared_rows(

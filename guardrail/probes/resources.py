@@ -170,9 +170,13 @@ def _read(guard: ResourcesGuard, label: Mapping[str, str], outcome: Outcome) -> 
 
 def _sentence(found: KernelResources) -> str:
     limit = f", {found.blocks_per_sm} blocks per SM limited by {found.limited_by}" if found.limited_by else ""
+    spills = (
+        "spills not known, which lie in the stack"
+        if found.spill_bytes is None
+        else f"{found.spill_store_bytes} B spill stores, {found.spill_load_bytes} B spill loads"
+    )
     return (
-        f"{found.registers} registers, {found.stack_bytes} B stack, "
-        f"{found.spill_store_bytes} B spill stores, {found.spill_load_bytes} B spill loads, "
+        f"{found.registers} registers, {found.stack_bytes} B stack, {spills}, "
         f"{found.shared_bytes} B shared memory{limit}; {found.toolchain}"
     )
 

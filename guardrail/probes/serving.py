@@ -29,6 +29,12 @@ class ServingProbe(Probe[ServingGuard]):
         ),
         Metric("tokens_per_step", "tokens", "Tokens that a step behind the first gives: acceptance length."),
         Metric("cached_tokens", "tokens", "Prompt tokens of a request that the prefix cache gave."),
+        Metric(
+            "repeated_share",
+            "ratio",
+            "Share of a request's four-token windows that occurred in it before; the largest of requests.",
+        ),
+        Metric("late_compilations", "kernels", "Kernels that were compiled while requests were timed."),
         Metric("ms_per_step_ratio", "x", "Time of one step over the other engine's, paired by round."),
         Metric("tokens_per_second_ratio", "x", "Rate over the other engine's, paired by round."),
         Metric(

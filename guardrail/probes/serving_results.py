@@ -34,7 +34,10 @@ def measurements(
         yield Unmeasured(fault)
         return
     own = arms["subject"]
-    told = tuple(map(Finding, (session["prompts"], *_steps(own), *_caches(guard.cache, own))))
+    late = _late(own)
+    told = tuple(
+        map(Finding, (session["prompts"], *_steps(own), *_told_late(late), *_caches(guard.cache, own)))
+    )
 
     def measured(
         metric: str,
@@ -49,6 +52,9 @@ def measurements(
 
     cached = own[0]["cached_tokens"]
     yield measured("cached_tokens", None if None in cached else max(cached))
+    repeated = [share for row in own for share in row["repeated_share"]]
+    yield measured("repeated_share", None if None in repeated else max(repeated), inspected=len(repeated))
+    yield measured("late_compilations", None if late is None else len(late))
     for metric in TIMED if guard.rounds != 2 else ():
         # What the requests of one boot have in common makes them more alike than those of several.
         samples = own[0][metric] if len(own) == 1 else _medians(own, metric)
@@ -115,6 +121,19 @@ def _steps(rounds: Sequence[Round]) -> Iterator[str]:
         f"{len(counts)} requests in {len(rounds)} rounds, {sum(tokens)} tokens in {sum(counts)} steps "
         f"({min(counts)} to {max(counts)} a request)"
     )
+
+
+def _late(rounds: Sequence[Round]) -> list[str] | None:
+    """Name the kernels that were compiled late in any round; None where one was not watched."""
+    stated = [row["late_compilations"] for row in rounds]
+    if None in stated:
+        return None
+    return list(dict.fromkeys(name for names in stated for name in names))
+
+
+def _told_late(names: Sequence[str] | None) -> Iterator[str]:
+    if names:
+        yield f"compiled while requests were timed: {', '.join(names)}"
 
 
 def _caches(cache: Cache, rounds: Sequence[Round]) -> Iterator[str]:

@@ -71,7 +71,7 @@ def _question(line: str, place: str) -> Question:
     try:
         row = json.loads(line)
         prompt, answer = row["prompt"], row["answer"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise MeasurementError(f'{place}: expected {{"prompt": "...", "answer": "..."}}') from error
     if not isinstance(prompt, str) or not prompt or isinstance(answer, bool | list | dict | None):
         raise MeasurementError(f"{place}: expected a prompt that is text and an answer, text or a number")

@@ -7,6 +7,7 @@ from guardrail.reanchor.windows import Series, Window
 from guardrail.records.provenance import Provenance
 from guardrail.records.verdict import Status
 from guardrail.rules.anchors import is_anchor_note
+from guardrail.rules.environment import debugged, in_one_sentence
 from guardrail.spec.anchors import fraction
 from guardrail.stats.replays import find_replays
 
@@ -44,6 +45,8 @@ def window_faults(windows: Sequence[Window], moving: frozenset[str], facts: Fact
         if result.subject_hash != facts.subject_hashes.get(result.id):
             yield f"{at} measured other sources than this tree's; measure this tree"
         yield from (f"{at} {fault}" for fault in _foreign(window.provenance, facts.provenance))
+        for spoiler in debugged(window.provenance):
+            yield f"{at} was measured under a debug variable: {in_one_sentence(spoiler)}"
     yield from _differences(windows)
 
 
@@ -91,7 +94,7 @@ def _differences(windows: Sequence[Window]) -> Iterator[str]:
         return
     first = windows[0]
     for window in windows[1:]:
-        for name in ("device", "host", "versions", "knobs"):
+        for name in ("device", "device_settings", "host", "versions", "knobs"):
             one, other = getattr(first.provenance, name), getattr(window.provenance, name)
             if one != other:
                 yield (

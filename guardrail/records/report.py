@@ -53,6 +53,8 @@ class RunReport:
     """The saved report that was judged again; None for a run that measured."""
     absent_profiles: tuple[str, ...] = ()
     """Profiles that were required but are not those of this machine."""
+    warnings: tuple[str, ...] = ()
+    """What of the environment spoils, or may spoil, what was measured."""
 
     def count(self, status: Status) -> int:
         """Count the guards that ended with a status."""

@@ -83,6 +83,11 @@ def run_faults(report: RunReport) -> Mapping[str, str]:
     return faults
 
 
+def run_warnings(report: RunReport) -> tuple[str, ...]:
+    """Collect the warnings of a run as a whole, each once and on one line."""
+    return tuple(dict.fromkeys(map(one_line, report.warnings)))
+
+
 def place(where: Mapping[str, str]) -> str:
     """Write what was measured exactly, as ``build id5120, arch sm_90``."""
     return ", ".join(one_line(f"{axis} {value}") for axis, value in where.items())

@@ -33,7 +33,8 @@ def annotations(report: RunReport) -> str:
     """
     errors = [_command("error", _RUN, sentence) for sentence in common.run_faults(report).values()]
     errors += _verdict_commands("error", report, (Status.FAIL, Status.ERROR))
-    warnings = [*_verdict_commands("warning", report, (Status.UNDECIDED,)), *_warning_commands(report)]
+    warnings = [_command("warning", _RUN, sentence) for sentence in common.run_warnings(report)]
+    warnings += [*_verdict_commands("warning", report, (Status.UNDECIDED,)), *_warning_commands(report)]
     return "".join(f"{line}\n" for line in (*_limited("error", errors), *_limited("warning", warnings)))
 
 
@@ -102,6 +103,8 @@ def _blocks(report: RunReport) -> Iterator[str]:
     yield f"## guardrail\n\n**{escaped(common.totals(report))}**\n\n"
     for sentence in common.run_faults(report).values():
         yield f"**error**: {escaped(sentence)}\n\n"
+    for sentence in common.run_warnings(report):
+        yield f"**warning**: {escaped(sentence)}\n\n"
     for guard in common.problems(report):
         yield from _problem(report, guard)
     if report.guards:

@@ -57,6 +57,8 @@ def load(text: str, file: str) -> RunReport:
     """
     from pydantic import ValidationError
 
+    if not text.strip():
+        raise SavedReportError(file, "the file is empty")
     try:
         found = json.loads(text, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:

@@ -119,7 +119,9 @@ def _circumstances(report: RunReport) -> Iterable[tuple[str, str]]:
         yield "commit", provenance.commit + (" with changes" if provenance.dirty else "")
     if report.judged_from:
         yield "judged from", report.judged_from
-    yield from (*provenance.versions.items(), *provenance.knobs.items())
+    yield from (("warning", sentence) for sentence in common.run_warnings(report))
+    versions = {name: version for name, version in provenance.versions.items() if name != "python"}
+    yield from (*versions.items(), *provenance.knobs.items())
 
 
 def _count(element: Element, guards: Sequence[GuardResult], faults: int, seconds: float) -> None:

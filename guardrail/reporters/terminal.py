@@ -76,7 +76,10 @@ class TerminalReporter:
         faults = common.run_faults(report)
         for sentence in faults.values():
             yield Text(f"error: {sentence}", style=_STYLES[Status.ERROR])
-        if faults:
+        warnings = common.run_warnings(report)
+        for sentence in warnings:
+            yield Text(f"warning: {sentence}", style=_STYLES[Status.UNDECIDED])
+        if faults or warnings:
             yield ""
         yield Text(common.totals(report), style="bold")
 

@@ -83,6 +83,12 @@ _KNOBS: Mapping[str, _Knob] = {
     "VLLM_BATCH_INVARIANT": _Knob("picks the kernels that do not depend on the batch, and they are slower"),
 }
 
+_ENGINE_SWITCH = re.compile(r"VLLM_(?:\w*_)?DEBUG(?:_\w*)?")
+_ENGINE_DEBUGS = _Knob(
+    "is a debug switch of the engine: it may log within every step, and may give the engine a compile cache "
+    "of its own"
+)
+
 _EXPORTED_BY = {
     "NSYS_PROFILING_SESSION_ID": "Nsight Systems",
     "NV_COMPUTE_PROFILER_PERFWORKS_DIR": "Nsight Compute",
@@ -91,7 +97,16 @@ _EXPORTED_BY = {
 }
 """Variables that tools set in the processes that they watch."""
 
+_PRELOADED = "LD_PRELOAD"
+
+_WATCHED = frozenset({*_KNOBS, *_EXPORTED_BY, _PRELOADED})
+
 _WATCHING_LIBRARY = re.compile(r"[^\s:]*(?:sanitizer|asan|injection|nsight|memcheck)[^\s:]*", re.IGNORECASE)
+
+
+def may_debug(name: str) -> bool:
+    """Tell whether `debug_knobs` looks at a variable."""
+    return name in _WATCHED or _ENGINE_SWITCH.fullmatch(name) is not None
 
 
 def debug_knobs(environment: Mapping[str, str], with_gpu: bool) -> Iterator[Spoiler]:
@@ -101,7 +116,8 @@ def debug_knobs(environment: Mapping[str, str], with_gpu: bool) -> Iterator[Spoi
         environment: All environment variables.
         with_gpu: Whether kernels run on a GPU here; else only compiled kernels and results can be spoiled.
     """
-    for name, knob in _KNOBS.items():
+    switches = sorted(filter(_ENGINE_SWITCH.fullmatch, environment))
+    for name, knob in {**_KNOBS, **dict.fromkeys(switches, _ENGINE_DEBUGS)}.items():
         value = environment.get(name, "")
         if (with_gpu or knob.without_gpu) and knob.in_force.fullmatch(value):
             yield Spoiler(f"{name}={value} {knob.spoils}.", f"unset {name}")
@@ -115,7 +131,8 @@ def _watchers(environment: Mapping[str, str]) -> Iterator[Spoiler]:
             f"This command runs under {tool}, which slows the kernels of every process that it starts.",
             f"Run guardrail without {tool}.",
         )
-    if found := _WATCHING_LIBRARY.search(environment.get("LD_PRELOAD", "")):
+    if found := _WATCHING_LIBRARY.search(environment.get(_PRELOADED, "")):
         yield Spoiler(
-            f"LD_PRELOAD loads {found[0]} into every process, so timings include it.", "unset LD_PRELOAD"
+            f"{_PRELOADED} loads {found[0]} into every process, so timings include it.",
+            f"unset {_PRELOADED}",
         )

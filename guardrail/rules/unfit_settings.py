@@ -9,6 +9,9 @@ from guardrail.records.spoiler import Spoiler
 HEAT_MARGIN_CELSIUS = 10
 """Distance to the slowdown temperature below which a run would reach it; nsight-python waits below it too."""
 
+WSL_SPILLS = 0.95
+"""Part of a card's memory in use from which on WSL2 was seen to move it to the host: 23,371 of 24,576 MiB."""
+
 
 def unfit_settings(gpu: DeviceSettings, state: DeviceState) -> Iterator[Spoiler]:
     """Find the settings and the wear of a GPU that spoil whatever is measured on it."""
@@ -34,6 +37,28 @@ def unfit_settings(gpu: DeviceSettings, state: DeviceState) -> Iterator[Spoiler]
         )
     yield from _broken_memory(gpu)
     yield from _heat(gpu, state)
+
+
+def silent_spills(gpu: DeviceSettings, state: DeviceState, release: str) -> Iterator[Spoiler]:
+    """Find a card so full that WSL2 moves memory to the host, where others would run out of it.
+
+    Args:
+        gpu: The card.
+        state: A sample of it.
+        release: The kernel's, as ``uname -r`` prints it.
+    """
+    used, size = state.memory_used_bytes, gpu.memory_bytes
+    if is_wsl(release) and used is not None and size and used >= WSL_SPILLS * size:
+        yield Spoiler(
+            f"{used / size:.0%} of its memory is in use, and WSL2 moves what does not fit to the host "
+            "without an error: kernels then wait for PCIe.",
+            "Give the engine less memory, or free some on the Windows side.",
+        )
+
+
+def is_wsl(release: str) -> bool:
+    """Tell the kernel of WSL2 by its release: ``5.15.90.1-microsoft-standard-WSL2``."""
+    return "microsoft" in release.lower()
 
 
 def remarks(gpu: DeviceSettings, state: DeviceState) -> Iterator[str]:

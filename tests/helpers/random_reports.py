@@ -83,5 +83,6 @@ RUNS: st.SearchStrategy[RunReport] = st.builds(
     seconds=_seconds,
     judged_from=st.none() | _text,
     absent_profiles=_some(_name),
+    warnings=_some(_text),
 )
 """Runs of up to three guards, with finite numbers and any text that is valid Unicode."""

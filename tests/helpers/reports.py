@@ -220,6 +220,7 @@ ALL = {
     "empty": report(),
     "only-skipped": report(SKIPPED),
     "absent-profile": replace(GREEN, absent_profiles=("h200", "b200")),
+    "warned": replace(GREEN, warnings=("TRITON_DEBUG=1 compiles checks; unset TRITON_DEBUG",)),
     "judged-again": replace(MIXED, judged_from="nightly.json"),
     "long": report(*numbered(FAILING, 60), *numbered(PASSING, 60)),
 }

@@ -1,14 +1,26 @@
 """The same questions for engines of every kind."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from guardrail.adapters.vllm_engine.client import Client, Prompt
+from guardrail.adapters.vllm_engine.offline import TIMED
 from guardrail.adapters.vllm_engine.process import boot_vllm
 from guardrail.errors import UsageError
+from guardrail.kvlog.remarks import Remarks
 from guardrail.spec.engine_files import EngineFile, ServerEngine, VllmEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What an engine gave for the prompts behind the first."""
+
+    requests: Sequence[Mapping[str, Any]]
+    """Each with ``content_times``, ``completion_tokens``, ``text``, ``token_ids``, ``cached_tokens``."""
+    late_compilations: Sequence[str] | None
+    """Kernels that were compiled meanwhile; None where nobody watched."""
 
 
 def decode(
@@ -17,7 +29,7 @@ def decode(
     prompts: Sequence[Prompt],
     new_tokens: int,
     variables: Mapping[str, str],
-) -> list[dict[str, Any]]:
+) -> Decoded:
     """Serve prompts one after another, the first of them to warm up.
 
     Args:
@@ -27,19 +39,16 @@ def decode(
         new_tokens: Tokens to generate for each.
         variables: Environment variables of a boot.
 
-    Returns:
-        For each prompt but the first: ``content_times``, ``completion_tokens``, ``text``, ``cached_tokens``.
-
     Raises:
         UsageError: The engine serves no requests.
         MeasurementError: It fails.
     """
     if isinstance(engine, VllmEngine):
         ask = ("decode", {"prompts": prompts, "new_tokens": new_tokens})
-        answered: list[dict[str, Any]] = boot_vllm(engine, folder, [ask], variables).answers[0]
-        return answered[1:]
+        booted = boot_vllm(engine, folder, [ask], variables)
+        return Decoded(booted.answers[0][1:], _late_compilations(booted.log))
     client = _client(engine)
-    return [asdict(client.stream(prompt, new_tokens)) for prompt in prompts][1:]
+    return Decoded([asdict(client.stream(prompt, new_tokens)) for prompt in prompts][1:], None)
 
 
 def score_and_answer(
@@ -66,6 +75,18 @@ def score_and_answer(
         [client.score(text) for text in texts],
         [client.answer(question, answer_tokens) for question in questions],
     )
+
+
+def _late_compilations(log: str) -> Sequence[str] | None:
+    """Name the kernels that vLLM's monitor saw compiled once requests were timed."""
+    warming, _, timed = log.partition(TIMED)
+    remarks = Remarks()
+    for line in warming.splitlines():
+        remarks.hear(line)
+    remarks.late.clear()
+    for line in timed.splitlines():
+        remarks.hear(line)
+    return list(remarks.late) if remarks.watched else None
 
 
 def _client(engine: EngineFile) -> Client:

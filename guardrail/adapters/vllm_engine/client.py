@@ -26,6 +26,8 @@ class Streamed:
     completion_tokens: int
     """As the server counts them."""
     text: str
+    token_ids: tuple[int, ...]
+    """Empty where the server sends none."""
     cached_tokens: int | None
     """Prompt tokens that came from the prefix cache; None where the server does not tell."""
 
@@ -77,7 +79,7 @@ class Client:
             raise self._fault(f"streamed {len(tokens)} tokens and counts {counted}")
         details = usage.get("prompt_tokens_details") or {}
         text = ",".join(map(str, tokens)) or "".join(texts)
-        return Streamed(tuple(times), counted, text, details.get("cached_tokens"))
+        return Streamed(tuple(times), counted, text, tuple(tokens), details.get("cached_tokens"))
 
     def score(self, text: str) -> list[float]:
         """Give the log-probability of each of a text's tokens behind its first.

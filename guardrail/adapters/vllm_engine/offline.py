@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+TIMED = "guardrail: requests are timed from here on"
+"""Line of the log behind the request that warms an engine up."""
 _LOGITS = {"max_logprobs": -1, "logprobs_mode": "raw_logits"}
 
 
@@ -43,7 +45,12 @@ class Engine:
 
     def decode(self, prompts: list[Any], new_tokens: int) -> list[dict[str, Any]]:
         """Serve one prompt after another, with the time at which each step's tokens arrived."""
-        return [self._serve(prompt, new_tokens)[1] for prompt in prompts]
+        served = []
+        for prompt in prompts:
+            served.append(self._serve(prompt, new_tokens)[1])
+            if len(served) == 1:
+                os.write(1, f"{TIMED}\n".encode())
+        return served
 
     def logits(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Give the raw logits behind each prompt's last token.
@@ -113,6 +120,7 @@ class Engine:
             "content_times": times,
             "completion_tokens": known,
             "text": ",".join(map(str, last.outputs[0].token_ids)),
+            "token_ids": list(last.outputs[0].token_ids),
             "cached_tokens": last.num_cached_tokens,
         }
 

@@ -15,6 +15,7 @@ from guardrail.adapters.vllm_engine.load_gate import Gate, wait_until_quiet
 from guardrail.adapters.vllm_engine.prompts import drawn, fresh_seed, read_prompts
 from guardrail.compiled.file_subject import FileSubject
 from guardrail.errors import UsageError
+from guardrail.quality.repetition import repeated_share
 from guardrail.records.cache import Cache
 from guardrail.results import decode as decode_results
 from guardrail.spec.engine_files import EngineFile, VllmEngine, load_engine
@@ -106,8 +107,9 @@ def _prompts(stated: list[Prompt] | None, workload: Mapping[str, Any], seed: int
 def _round(arm: _Arm, prompts: Sequence[Prompt], new_tokens: int, caches: Caches) -> dict[str, Any]:
     variables = caches.variables(arm.name)
     before = _cache_states(arm.engine, variables)
-    requests = decode(arm.engine, arm.folder, prompts, new_tokens, variables)
-    output = decode_results.read(json.dumps({"requests": requests}), f"engine {arm.name}")
+    decoded = decode(arm.engine, arm.folder, prompts, new_tokens, variables)
+    requests = decoded.requests
+    output = decode_results.read(json.dumps({"requests": list(requests)}), f"engine {arm.name}")
     series = {metric: output.series(name) for metric, name in _SERIES.items()}
     steps = [len(request["content_times"]) for request in requests]
     return {
@@ -119,6 +121,8 @@ def _round(arm: _Arm, prompts: Sequence[Prompt], new_tokens: int, caches: Caches
         "steps": steps,
         "completion_tokens": [request["completion_tokens"] for request in requests],
         "cached_tokens": [request["cached_tokens"] for request in requests],
+        "repeated_share": [repeated_share(request["token_ids"]) for request in requests],
+        "late_compilations": decoded.late_compilations,
         "times": series["ms_per_step"].times,
         "text": series["ms_per_step"].notes.get("text_sha256"),
         "cache_before": before,

@@ -30,6 +30,7 @@ class LLM:
         self._arguments = arguments
         self._cached: list[list[int]] = []
         self._waiting: list[SimpleNamespace] = []
+        self._served = 0
         self._step = setting("STEP_SECONDS", "0.002") + (setting("WARM_SECONDS") if _is_warm() else 0.0)
         cache = SimpleNamespace(
             num_gpu_blocks=KV_TOKENS // BLOCK,
@@ -47,6 +48,9 @@ class LLM:
             "INFO 01-01 00:00:02 [kv.py:2] Maximum concurrency for 512 tokens per request: 8.00x\n"
             "INFO 01-01 00:00:03 [core.py:2] init engine (profile, create kv cache) took 1.2 s\n"
         )
+        if setting("MONITOR"):
+            sys.stdout.write("INFO 01-01 00:00:03 [jit.py:1] Kernel JIT monitor activated; mode=warn.\n")
+        sys.stdout.flush()
 
     def add_request(self, name, prompt, parameters) -> None:
         tokens = _tokens(prompt)
@@ -59,12 +63,16 @@ class LLM:
 
     def step(self):
         request = self._waiting[0]
+        if self._served == int(setting("COMPILES_IN", "-1")) and not request.given:
+            sys.stdout.write("WARNING Triton kernel JIT compilation during inference: attend. This causes\n")
+            sys.stdout.flush()
         time.sleep(self._step)
         each = 3 if request.given and self._arguments.get("speculative_config") else 1
         left = request.parameters.max_tokens - len(request.given)
         request.given += [len(request.given) % VOCABULARY] * min(each, left)
         if len(request.given) == request.parameters.max_tokens:
             self._waiting.pop()
+            self._served += 1
         logprobs = None
         if getattr(request.parameters, "logprobs", None) == -1:
             logprobs = [dict(enumerate(map(_entry, self._logits(request))))]

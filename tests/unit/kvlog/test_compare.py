@@ -8,6 +8,7 @@ from guardrail.kvlog.startup import Engine, Startup, Worker
 from helpers.kv_logs import EAGER, GRAPH, kept, started
 
 MIB = 2**20
+LOADED = "Directly load the compiled graph(s) for compile range (1, 8192) from the cache, took 0.312 s"
 SCRATCH = 59_179_008
 
 SETTINGS = {
@@ -69,7 +70,7 @@ def test_the_real_eager_and_captured_starts_differ_by_activation_and_the_estimat
         "estimate of graphs took 51.20 MiB ± 5.1",
     ]
     assert first_cause(found) == "activation peak took 102.40 MiB ± 15.4"
-    assert found.changed_settings == ("enforce_eager: True -> False",)
+    assert found.changed_settings == ("compile_cache: not stated -> compiled", "enforce_eager: True -> False")
 
 
 def test_what_the_logs_state_as_one_sum_is_open_by_its_rounding_once():
@@ -135,6 +136,22 @@ def test_starts_of_different_engines_are_not_compared_unless_told_to(setting):
     with pytest.raises(UsageError, match=f"{setting} is {SETTINGS[setting]} in a.log and other in b.log"):
         compare(before, now)
     assert compare(before, now, ignored=(setting,)).lost == Reading.exact(0)
+
+
+def test_a_start_that_compiled_is_not_compared_with_one_that_loaded():
+    # A cold start's profile peaks higher, so it has fewer tokens with no other cause.
+    warm = kept(GRAPH).replace("Compiling a graph for compile range (1, 8192) takes 14.19 s", LOADED)
+    assert LOADED in warm
+    with pytest.raises(UsageError, match=r"compile_cache is loaded in x\.log and compiled in x\.log"):
+        compare(started(warm), started(kept(GRAPH)))
+    assert compare(started(warm), started(kept(GRAPH)), ignored=("compile_cache",)).explained
+
+
+def test_where_a_log_does_not_say_whether_it_compiled_the_starts_are_compared():
+    silent = kept(GRAPH).replace("Compiling a graph", "Doing something with a graph")
+    assert compare(started(silent), started(kept(GRAPH))).changed_settings == (
+        "compile_cache: not stated -> compiled",
+    )
 
 
 def test_a_setting_that_one_log_does_not_state_is_a_difference():

@@ -184,3 +184,61 @@ def test_a_guard_that_cannot_be_measured_is_refused(changes, message):
     with pytest.raises(ValueError) as caught:
         guard(**changes)
     assert message in str(caught.value)
+
+
+RATIO = {"rate": {"path": "rate", "unit": "tokens/s", "ratio": True}}
+
+
+def pairs(subject_rates, against_rates, times=()):
+    """Answer the runs of both files with the values of a metric named rate, by the file that each names."""
+    rates = {"bench.py": list(subject_rates), "base.py": list(against_rates)}
+
+    def answer(task):
+        (name,) = (Path(word).name for word in task.arguments["command"] if word.endswith(".py"))
+        row = {"samples": [rates[name].pop(0)], "unit": "tokens/s", "times": list(times)}
+        return Done({"rate": row}, 1.0)
+
+    return answering({"take_samples": answer})
+
+
+def test_a_ratio_to_another_build_is_paired_by_run_and_taken_in_turns(subject):
+    drifting = [50.0, 49.0, 47.0, 44.0, 40.0, 35.0]
+    answer = pairs([0.98 * rate for rate in drifting], drifting)
+    asked = guard(metrics=RATIO, against="base.py")
+    found, rounds = measured(CommandProbe(), asked, subject, context(subject), answer)
+    rate = by_metric(found)["rate"]
+    assert (rate.value, rate.unit, rate.inspected) == (pytest.approx(0.98), "x", 6)
+    assert rate.interval == pytest.approx((0.98, 0.98))
+    assert sentences(rate) == ["6 pairs of runs, medians 45.5 and 44.59 tokens/s"]
+    ran = [Path(task.arguments["command"][1]).name for (task,) in rounds]
+    assert ran == ["bench.py", "base.py", "base.py", "bench.py"] * 3
+    assert rounds[1][0].arguments["command"][1] == str(Path(subject.path).parent / "base.py")
+
+
+def test_a_base_that_is_a_copy_or_gives_no_rate_is_no_ratio(subject):
+    asked = guard(metrics=RATIO, against="base.py")
+    found, _ = measured(
+        CommandProbe(), asked, subject, context(subject), pairs([5.0] * 6, [5.0] * 6, (0.0, 1.1, 2.3, 3.4))
+    )
+    assert found == [
+        Unmeasured("rate: run 2 repeats run 1 time for time, so it is a copy and no measurement")
+    ]
+    found, _ = measured(CommandProbe(), asked, subject, context(subject), pairs([5.0] * 6, [0.0] * 6))
+    assert found == [Unmeasured("rate: a ratio needs positive, finite values, not 0.0")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"metrics": RATIO}, "'against' and a metric with 'ratio: true' go together"),
+        ({"against": "base.py"}, "'against' and a metric with 'ratio: true' go together"),
+        ({"metrics": RATIO, "against": "base.py", "repeat": 1}, "metric rate: a ratio takes pairs of runs"),
+        (
+            {"metrics": {"rate": {**RATIO["rate"], "exact": True}}, "against": "base.py"},
+            "metric rate: 'ratio' goes without 'exact'",
+        ),
+    ],
+)
+def test_a_ratio_without_pairs_is_refused(changes, fault):
+    with pytest.raises(ValueError, match=fault):
+        guard(**changes)

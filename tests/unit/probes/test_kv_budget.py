@@ -54,6 +54,8 @@ def test_every_metric_of_a_start_is_measured_with_its_unit():
         "adopted": (0, "builders"),
         "requested_utilization": (0.2, "ratio"),
         "effective_utilization": (0.2, "ratio"),
+        "unknown_variables": (0, "variables"),
+        "late_compilations": (None, "kernels"),
     }
 
 
@@ -219,3 +221,29 @@ def test_an_engine_that_does_not_start_is_not_measured(tmp_path):
     (found,) = measured(KvBudgetProbe(), guard(), subject, CONTEXT)[0]
     assert isinstance(found, Unmeasured)
     assert found.reason.endswith("ended with exit code 1; it said first: ValueError: no room")
+
+
+def test_a_kernel_that_was_compiled_in_a_request_is_counted_and_named(tmp_path):
+    monitored = (LOGS / GRAPH).read_text()
+    line = (
+        "(MainProcess pid=1434) WARNING 11-29 20:13:30 [jit_monitor.py:140] Triton kernel JIT compilation "
+        "during inference: attend_segments. This causes a latency spike; consider extending warmup to cover "
+        "this shape/config.\n"
+    )
+    (log := tmp_path / "x.log").write_text(monitored + line * 2)
+    (item,) = [item for item in measure(log)[0] if item.metric == "late_compilations"]
+    assert (item.value, sentences(item)) == (1, ["attend_segments"])
+    assert by_metric(measure(GRAPH)[0])["late_compilations"].value == 0
+    # Without the monitor nobody counted.
+    assert status(EAGER, "late_compilations", Bound(equals=0)) == (Status.ERROR, "not-a-number")
+
+
+def test_a_variable_that_vllm_does_not_know_is_counted_and_named(tmp_path):
+    line = (
+        "WARNING 11-29 20:12:10 [interface.py:1469] Unknown vLLM environment variable detected: VLLM_MQ3D\n"
+    )
+    (log := tmp_path / "x.log").write_text(line + (LOGS / GRAPH).read_text())
+    (item,) = [item for item in measure(log)[0] if item.metric == "unknown_variables"]
+    assert (item.value, sentences(item)) == (1, ["VLLM_MQ3D"])
+    # An older engine does not report them.
+    assert by_metric(measure("0.15.1.log")[0])["unknown_variables"].value is None

@@ -120,6 +120,10 @@ def test_what_a_binary_does_not_say_is_not_known():
         "blocks_per_sm": None,
         "occupancy": None,
     }
+    assert sentences(by_metric(found)["stack_bytes"]) == [
+        "40 registers, 16 B stack, spills not known, which lie in the stack, 1536 B shared memory; "
+        "triton 3.7.1, ptxas 12.9.86"
+    ]
 
 
 def test_every_kernel_of_a_file_is_measured():

@@ -22,7 +22,7 @@ def guard(*metrics, **keys):
     )
 
 
-def boot(ms, requests=8, cached=0, before="cold", after="cold", tokens=64, steps=22):
+def boot(ms, requests=8, cached=0, before="cold", after="cold", tokens=64, steps=22, repeated=0.0, late=()):
     """A boot whose requests take slightly longer one after another."""
     each = [ms * (1 + number / 1000) for number in range(requests)]
     seconds = [value * (steps - 1) / 1000 for value in each]
@@ -34,6 +34,8 @@ def boot(ms, requests=8, cached=0, before="cold", after="cold", tokens=64, steps
         "steps": [steps] * requests,
         "completion_tokens": [tokens] * requests,
         "cached_tokens": [cached] * requests,
+        "repeated_share": [0.0] * (requests - 1) + [repeated],
+        "late_compilations": None if late is None else list(late),
         "times": [ms + number for number in range(requests)],
         "text": "abc",
         "cache_before": {"vllm": before},
@@ -64,6 +66,21 @@ def test_one_boot_is_measured_by_its_requests():
         "prompts drawn with seed 7",
         "8 requests in 1 rounds, 512 tokens in 176 steps (22 to 22 a request)",
     ]
+
+
+def test_the_request_that_repeats_itself_most_counts():
+    assert by_metric(measure(guard(), [boot(10.0, repeated=0.9)])[0])["repeated_share"].value == 0.9
+    assert by_metric(measure(guard(), [boot(10.0)])[0])["repeated_share"].value == 0.0
+    assert by_metric(measure(guard(), [boot(10.0, repeated=None)])[0])["repeated_share"].value is None
+
+
+def test_kernels_that_were_compiled_in_any_boot_are_counted_once_and_named():
+    rounds = [boot(10.0 + number, late=("attend",) if number else ()) for number in range(6)]
+    found = by_metric(measure(guard(rounds=6), rounds)[0])
+    assert found["late_compilations"].value == 1
+    assert "compiled while requests were timed: attend" in sentences(found["ms_per_step"])
+    unwatched = [boot(10.0, late=None)]
+    assert by_metric(measure(guard(), unwatched)[0])["late_compilations"].value is None
 
 
 def test_several_boots_give_one_sample_each():
@@ -109,7 +126,8 @@ def test_an_engine_that_compiled_nothing_was_not_inspected():
 
 
 def test_two_rounds_give_no_interval_for_anything_else():
-    assert set(warm(boot(10.0001))) == {"cached_tokens", "warm_step_ratio"}
+    counted = {"cached_tokens", "repeated_share", "late_compilations"}
+    assert set(warm(boot(10.0001))) == {*counted, "warm_step_ratio"}
 
 
 def test_too_few_requests_of_a_file_give_no_finite_interval():

@@ -92,7 +92,11 @@ def test_a_window_of_another_tree_is_refused(changes, fault):
         ({"device": "NVIDIA H200 GPU-2, driver 580.95"}, "differ in device (NVIDIA H200 GPU-5a1c, driver"),
         ({"host": "runner-8"}, "differ in host (runner-7; runner-8)"),
         ({"versions": {"triton": "3.6.0"}}, "differ in versions (triton 3.7.1, torch 2.13.0; triton 3.6.0)"),
-        ({"knobs": {"TRITON_DEBUG": "1"}}, "differ in knobs (none; TRITON_DEBUG 1)"),
+        ({"knobs": {"TRITON_OTHER": "1"}}, "differ in knobs (none; TRITON_OTHER 1)"),
+        (
+            {"device_settings": {"power limit": "250 W"}},
+            "differ in device_settings (none; power limit 250 W)",
+        ),
     ],
 )
 def test_windows_of_different_places_are_refused(changes, shown):
@@ -100,6 +104,16 @@ def test_windows_of_different_places_are_refused(changes, shown):
     (fault,) = faults([first, replace(second, provenance=replace(TREE, **changes))])
     assert shown in fault
     assert fault.endswith("measure all windows in the same place")
+
+
+def test_windows_that_all_had_a_debug_variable_are_refused():
+    debugged = replace(TREE, knobs={"TRITON_DEBUG": "1"})
+    found = faults([replace(window, provenance=debugged) for window in windows(700.0, 701.0, 699.0)])
+    assert len(found) == 3
+    assert found[0] == (
+        "decode, window 1 was measured under a debug variable: TRITON_DEBUG=1 compiles checks into every "
+        "kernel, so registers and timings are not the kernel's own; unset TRITON_DEBUG"
+    )
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,12 @@ def test_an_absent_profile_is_annotated_without_a_place() -> None:
     )
 
 
+def test_a_warning_of_the_run_is_annotated_without_a_place_and_heads_the_summary() -> None:
+    sentence = "TRITON_DEBUG=1 compiles checks; unset TRITON_DEBUG"
+    assert annotations(reports.ALL["warned"]) == f"::warning title=guardrail::{sentence}\n"
+    assert summary(reports.ALL["warned"]).splitlines()[4] == f"**warning**: {escaped(sentence)}"
+
+
 def test_messages_and_properties_are_escaped_each_in_its_own_way() -> None:
     verdict = Verdict(Status.FAIL, "code", "100%\r\n::error::a, b: c\rd")
     guard = replace(reports.FAILING, id="a:b,c%", verdicts=(verdict,))

@@ -128,7 +128,7 @@ def test_half_a_surrogate_pair_is_replaced() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "not valid JSON"),
+        ("\n", "the file is empty"),
         ("[" * 100_000, "not valid JSON"),
         ('{"seconds": NaN}', "not valid JSON (NaN is not a finite number)"),
         ('{"seconds": 1e999}', "not valid JSON (1e999 is not a finite number)"),

@@ -138,6 +138,10 @@ def test_properties_say_with_what_the_run_was_made() -> None:
         "triton": "3.7.1",
         "TRITON_INTERPRET": "1",
     }
+    warned = found(parsed(reports.ALL["warned"]), "testsuite")
+    assert [item.get("value") for item in warned.iter("property") if item.get("name") == "warning"] == [
+        "TRITON_DEBUG=1 compiles checks; unset TRITON_DEBUG"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from guardrail.rules.debug_knobs import debug_knobs
+from guardrail.rules.debug_knobs import debug_knobs, may_debug
 
 
 def found(environment, with_gpu=True):
@@ -80,3 +80,20 @@ def test_a_library_that_watches_is_named():
     assert found({"LD_PRELOAD": "/usr/lib/libc.so:/opt/nv/libsanitizer-collection.so"}) == [
         "LD_PRELOAD loads /opt/nv/libsanitizer-collection.so into every process, so timings include it."
     ]
+
+
+@pytest.mark.parametrize(
+    ("environment", "names"),
+    [
+        ({"VLLM_INT4_MQ_3D_DEBUG": "1", "VLLM_DEBUG_LOG_API_SERVER_RESPONSE": "true"},
+         ["VLLM_DEBUG_LOG_API_SERVER_RESPONSE", "VLLM_INT4_MQ_3D_DEBUG"]),
+        ({"VLLM_INT4_MQ_3D_DEBUG": "0", "VLLM_DEBUGGER": "1", "MY_DEBUG": "1"}, []),
+    ],
+)  # fmt: skip
+def test_an_engine_s_debug_switch_is_known_by_its_name(environment, names):
+    assert [sentence.partition("=")[0] for sentence in found(environment)] == names
+
+
+def test_every_variable_that_is_looked_at_can_be_recorded():
+    assert all(map(may_debug, ("TORCH_LOGS", "LD_PRELOAD", "NSYS_PROFILING_SESSION_ID", "VLLM_X_DEBUG")))
+    assert not any(map(may_debug, ("PATH", "VLLM_PORT", "VLLM_DEBUGGER")))

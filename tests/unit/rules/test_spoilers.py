@@ -5,7 +5,7 @@ import pytest
 from guardrail.records.device_settings import DeviceSettings
 from guardrail.records.device_state import DeviceState, GpuProcess
 from guardrail.rules.spoilers import gpu_spoilers, spoilers
-from guardrail.rules.unfit_settings import remarks, unfit_settings
+from guardrail.rules.unfit_settings import remarks, silent_spills, unfit_settings
 
 GIB = 1 << 30
 OWN = frozenset({100})
@@ -224,3 +224,17 @@ def test_what_only_differs_is_remarked():
         "PCIe runs 8 lanes of 16",
     ]
     assert list(unfit_settings(odd, state)) == []
+
+
+@pytest.mark.parametrize(
+    ("used", "release", "spilled"),
+    [
+        (23_371, "5.15.90.1-microsoft-standard-WSL2", ["95% of its memory is in use, and WSL2 moves what"]),
+        (23_000, "5.15.90.1-microsoft-standard-WSL2", []),
+        (24_500, "6.8.0-45-generic", []),
+    ],
+)
+def test_a_full_card_spills_under_wsl2_alone(used, release, spilled):
+    card = replace(GOOD, memory_bytes=24_576 << 20)
+    found = silent_spills(card, replace(QUIET, memory_used_bytes=used << 20), release)
+    assert [spoiler.what[:48] for spoiler in found] == spilled
