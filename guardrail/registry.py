@@ -114,7 +114,8 @@ def _find_family(name: str, known: Mapping[str, Family]) -> tuple[Family, str | 
         return _load_family(f"{match['module']}:{match['family']}"), match["name"]
     if match["family"] not in known:
         raise UsageError(
-            f"there is no family {match['family']!r}; known families: {', '.join(sorted(known)) or 'none'}"
+            f"there is no family {match['family']!r} and no file {name!r}; known families: "
+            f"{', '.join(sorted(known)) or 'none'}"
         )
     return known[match["family"]], match["name"]
 

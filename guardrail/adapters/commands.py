@@ -113,7 +113,7 @@ def _started(
     except (OSError, ValueError) as error:
         if process is not None:
             raise
-        raise MeasurementError(f"'{shown}' cannot be started: {error}") from error
+        raise MeasurementError(f"'{shown}' cannot be started: {_why(error, words[0])}") from error
     finally:
         if process is not None:
             _kill(process)
@@ -121,6 +121,12 @@ def _started(
                 process.wait(_GRACE_SECONDS)
         if in_main:
             signal.signal(signal.SIGTERM, before)
+
+
+def _why(error: OSError | ValueError, program: str) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename == program:
+        return f"there is no program {program!r}; for a command of a shell, begin it with sh -c"
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:

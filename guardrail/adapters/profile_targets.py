@@ -54,7 +54,7 @@ def profile_target(request: TargetRequest) -> Trace:
         raise UsageError(f"nothing to profile; expected {_EXPECTED}")
     target, arguments = request.words[0], request.words[1:]
     path = Path(target)
-    if path.exists():
+    if _exists(path):
         _refuse_subject_options(request, target)
         return _file(path, arguments, request.counters)
     if shutil.which(target):
@@ -71,6 +71,13 @@ def profile_target(request: TargetRequest) -> Trace:
     if not {".", ":"} & set(target) and target not in families():
         raise UsageError(f"{target}: no file, no command on PATH and no family; expected {_EXPECTED}")
     return profile_subject(replace(request.subject, subject=target), request.counters)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _file(path: Path, arguments: Sequence[str], counters: Sequence[str]) -> Trace:

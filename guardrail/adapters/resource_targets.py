@@ -40,8 +40,15 @@ def read_target(target: str, arch: str | None, launch: Launch | None) -> Iterato
     Raises:
         UsageError: There is no such target.
         NothingReadError: The target holds no kernel, or none for this architecture.
-        MeasurementError: It cannot be read or does not compile.
+        MeasurementError: It is damaged or does not compile.
     """
+    try:
+        yield from _read(target, arch, launch)
+    except OSError as error:
+        raise UsageError(f"{error.filename or target}: cannot be read: {error.strerror}") from error
+
+
+def _read(target: str, arch: str | None, launch: Launch | None) -> Iterator[KernelResources]:
     path = Path(target)
     kernels = _read_path(path, arch) if path.exists() else _compile_subject(target, arch or _DEFAULT_ARCH)
     if launch is None:
@@ -59,6 +66,7 @@ def _read_path(path: Path, arch: str | None) -> Iterable[KernelResources]:
     if path.is_dir():
         from guardrail.adapters.triton_cache import read_triton_cache
 
+        next(path.iterdir(), None)  # else a folder that cannot be read is taken for an empty one
         return _of_arch(read_triton_cache(path), arch, path)
     if path.suffix == ".cu":
         from guardrail.adapters.cuda_compiler import compile_cuda
@@ -69,7 +77,10 @@ def _read_path(path: Path, arch: str | None) -> Iterable[KernelResources]:
     if path.suffix in (".cubin", ".so"):
         raise MeasurementError(f"{path}: not an ELF file; it is damaged, or no {path.suffix[1:]} at all")
     if path.suffix == ".json":
-        return _of_arch(load_kernels(path.read_text(), str(path)), arch, path)
+        kernels = load_kernels(path.read_bytes(), str(path))
+        if not kernels:
+            raise NothingReadError(f"{path}: a list of no kernels")
+        return _of_arch(kernels, arch, path)
     raise UsageError(f"{path}: not something to read kernels from; expected {EXPECTED}")
 
 

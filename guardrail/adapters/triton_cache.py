@@ -37,7 +37,7 @@ def _read(cubin: Path) -> list[KernelResources]:
         arch = f"sm_{metadata['target']['arch']}"
     except FileNotFoundError:
         raise MeasurementError(f"{cubin}: there is no {path.name} beside it, which Triton writes") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise MeasurementError(f"{path}: not the metadata of a Triton kernel: {error!r}") from None
     toolchain = f"triton {metadata.get('triton_version', 'of unknown version')}"
     return [

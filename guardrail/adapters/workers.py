@@ -2,15 +2,17 @@
 
 import contextlib
 import dataclasses
+import gc
 import importlib
 import json
 import os
+import signal
 import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from typing import Any, TextIO
 
 from pebble import ProcessExpired, ProcessPool
@@ -106,10 +108,23 @@ class WorkerPool:
             context=get_context("spawn"),
         )
         try:
+            with _interrupts_held_back():
+                _ = pool.active  # starts it
             yield pool
         finally:
             pool.stop()  # type: ignore[no-untyped-call]
             pool.join()
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Start processes that see no Ctrl-C, which would end them with a traceback while they import."""
+    resource_tracker.ensure_running()  # it would let interrupts through again as it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _schedule(pool: ProcessPool, task: Task) -> "Future[Outcome]":
@@ -131,6 +146,8 @@ def _outcome(future: "Future[Outcome]", task: Task) -> Outcome:
 
 def _prepare(environment: Environment, interpreted: bool, search_path: Sequence[str]) -> None:
     """Set a fresh worker up before it imports anything that reads the environment."""
+    # Interrupts are ignored by now; a command would inherit that they are held back.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     sys.path[:0] = [folder for folder in search_path if folder not in sys.path]
     if environment is Environment.COMMAND:
         return
@@ -138,6 +155,8 @@ def _prepare(environment: Environment, interpreted: bool, search_path: Sequence[
     if environment is Environment.EXECUTE and interpreted:
         os.environ["TRITON_INTERPRET"] = "1"
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
+        # The interpreter makes millions of objects that live for an instant and form no cycles.
+        gc.set_threshold(50_000, 20, 20)
     # The workers already share the cores between them.
     os.environ["OMP_NUM_THREADS"] = "1"
     # Compilers and kernels print what belongs into an outcome or nowhere, never into the report.

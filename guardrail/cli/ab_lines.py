@@ -9,7 +9,7 @@ import typer
 
 from guardrail.ab.comparison import Comparison, Estimate, Pair, Run, Spoiled
 from guardrail.cli.ab_contest import Contest
-from guardrail.cli.table import print_table
+from guardrail.cli.table import print_line, print_table
 from guardrail.records.provenance import Provenance
 from guardrail.store.ledger import Entry
 
@@ -84,7 +84,7 @@ class Lines:
         share = f"{found.confidence:.4g} at each look, {self._terms.confidence:g} over all"
         losses = f", windows discarded: {len(found.discarded)}" if found.discarded else ""
         typer.echo(f"{found.pairs} pairs{losses}, confidence {share}")
-        typer.echo(f"{found.verdict}: {found.reason}")
+        print_line(f"{found.verdict}: {found.reason}")
         if row:
             typer.echo(f"ledger: {row}")
 

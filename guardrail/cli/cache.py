@@ -14,6 +14,5 @@ def cache(
     folder = cache_folder()
     kept = MeasurementCache(folder)
     size = kept.clear() if clear else kept.size()
-    typer.echo(
-        f"{folder}: {'removed ' if clear else ''}{size.entries} measurements, {size.bytes / 1024:.0f} KiB"
-    )
+    count = f"{size.entries} measurement{'s' * (size.entries != 1)}"
+    typer.echo(f"{folder}: {'removed ' if clear else ''}{count}, {size.bytes / 1024:.0f} KiB")

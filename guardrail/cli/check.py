@@ -49,8 +49,8 @@ def check(
 ) -> None:
     """Measure what the guards guard, and fail if a bound does not hold.
 
-    Exit codes: 0 all hold, 1 a guard failed, 2 usage or configuration, 3 could not measure, 4 undecided,
-    5 nothing was checked.
+    Exit codes: 0 all hold, 1 a guard failed, 2 usage or configuration,
+    3 could not measure, 4 undecided, 5 nothing was checked.
     """
     from guardrail.cli.output import Outputs
     from guardrail.cli.progress import progress

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from guardrail.cli.table import print_table
+from guardrail.cli.table import print_line, print_table
 from guardrail.errors import UsageError
 from guardrail.reporters.text import one_line
 from guardrail.rules.bounds import in_words
@@ -37,7 +37,7 @@ def print_guard(guards_file: Path, loaded: LoadedGuard) -> None:
     """Print a guard's effective bounds, each with what it is derived from."""
     guard = loaded.guard
     typer.echo(f"{guard.id}  {guards_file}:{loaded.line}")
-    typer.echo(f"  {one_line(guard.title)}")
+    print_line(f"  {one_line(guard.title)}")
     typer.echo(f"  {guard.probe} · {one_line(guard.subject)}\n")
     rows = [
         (metric, profile, bound, f"{origin} ({guards_file}:{loaded.bound_lines.get(metric, loaded.line)})")
@@ -50,7 +50,7 @@ def print_guard(guards_file: Path, loaded: LoadedGuard) -> None:
             place = f"{metric} ({profile})" if profile else metric
             typer.echo(f"\nanchor of {place}: {anchor.value}")
             for line in _about(anchor):
-                typer.echo(f"  {line}")
+                print_line(f"  {line}")
 
 
 def _rows(bound: Bound, guard: str) -> Iterator[tuple[str, str, str]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 
 from guardrail.cli.anchor_lines import lines_of
+from guardrail.cli.files import write_whole
 from guardrail.cli.history_plot import svg
 from guardrail.cli.table import print_table
 from guardrail.errors import UsageError
@@ -47,10 +48,7 @@ def write_plot(guard: Guard, path: Path) -> None:
     lines = lines_of(guard)
     if not lines:
         raise UsageError(f"--plot {path}: {guard.id} has no anchors to show")
-    try:
-        path.write_text(svg(guard.id, lines), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--plot {path}: cannot write: {error.strerror}") from error
+    write_whole(path, svg(guard.id, lines), "--plot")
 
 
 def _reason(anchor: Anchor | PastAnchor) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from guardrail import registry
 from guardrail.cli.options import DEFAULT_GUARDS
-from guardrail.cli.table import print_table
+from guardrail.cli.table import print_line, print_table
 from guardrail.compiled.architectures import ARCHITECTURES
 from guardrail.errors import NothingReadError, UsageError
 from guardrail.families import Allocation, ModelProfile, Pool
@@ -104,7 +104,7 @@ def _models(request: Request, profiles: Profiles) -> list[ModelProfile]:
         if path.suffix == ".json" or len(path.parts) > 1 or path.exists():
             return [read_model_config(path)]
         hint = did_you_mean(name, profiles.models)
-        raise UsageError(f"--model {name}: there is no such model profile{hint}; a config.json will do too")
+        raise UsageError(f"--model {name}: there is no such model profile and no config.json{hint}")
     target = profiles.models[name]
     if target.drafter is None or request.draft_depth == 0:
         return [target]
@@ -150,7 +150,7 @@ def _as_json(plan: PoolPlan) -> dict[str, Any]:
 
 
 def _print(plan: PoolPlan, request: Request) -> None:
-    typer.echo(
+    print_line(
         f"{plan.subject}: layout {request.layout} on {request.device}, at most {request.max_num_seqs} "
         f"sequences and {request.max_num_batched_tokens} tokens a batch\n"
     )
@@ -170,10 +170,10 @@ def _print(plan: PoolPlan, request: Request) -> None:
         ],
     )
     count = len(plan.allocations)
-    typer.echo(f"\n{count} set{'s' * (count != 1)}, {plan.bytes} bytes, {plan.bytes / _MIB:.2f} MiB in all")
-    typer.echo(f"KV cache: {_token_bytes(plan.token_bytes)}")
+    print_line(f"\n{count} set{'s' * (count != 1)}, {plan.bytes} bytes, {plan.bytes / _MIB:.2f} MiB in all")
+    print_line(f"KV cache: {_token_bytes(plan.token_bytes)}")
     for note in plan.notes:
-        typer.echo(note)
+        print_line(note)
 
 
 def _row_bytes(made: Allocation) -> int | float:

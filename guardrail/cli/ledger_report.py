@@ -1,14 +1,15 @@
 """What ``guardrail ledger`` prints and appends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from guardrail.cli.table import print_table
+from guardrail.cli.table import print_facts, print_line, print_table
 from guardrail.errors import UsageError
+from guardrail.reporters.text import one_line
 from guardrail.store.ledger import Entry, Ledger
 from guardrail.store.ledger_append import append_row
 from guardrail.store.ledger_row import Row, make_row
@@ -18,7 +19,10 @@ def print_rows(entries: Sequence[Entry]) -> None:
     """Print rows as a table."""
     print_table(
         ("id", "date", "verdict", "B/A", "what"),
-        [(row.id, row.date, row.verdict, _ratio(row), row.what) for row in (entry.row for entry in entries)],
+        [
+            (row.id, row.date, row.verdict, _ratio(row), one_line(row.what))
+            for row in (entry.row for entry in entries)
+        ],
     )
 
 
@@ -26,17 +30,21 @@ def print_row(ledger: Ledger, name: str) -> None:
     """Print one row whole, and what refers to it or it refers to."""
     entry = ledger.find(name)
     typer.echo(f"{ledger.path}:{entry.line}")
-    for key, value in entry.row.stated().items():
+    print_facts(_facts(entry.row))
+    if related := ledger.related(name):
+        typer.echo()
+        print_rows(related)
+
+
+def _facts(row: Row) -> Iterator[tuple[str, str]]:
+    for key, value in row.stated().items():
         shown = value if isinstance(value, list) else [value]
         if isinstance(value, dict):
             shown = [f"{arm}: {text}" for arm, text in value.items()]
         if key == "interval":
-            shown = [_ratio(entry.row)]
+            shown = [_ratio(row)]
         for position, text in enumerate(shown):
-            typer.echo(f"{key if position == 0 else '':<11} {text}")
-    if related := ledger.related(name):
-        typer.echo()
-        print_rows(related)
+            yield key if position == 0 else "", str(text)
 
 
 def print_found(ledger: Ledger, words: Sequence[str]) -> None:
@@ -48,9 +56,9 @@ def print_found(ledger: Ledger, words: Sequence[str]) -> None:
     print_rows(found)
     for row in (entry.row for entry in found):
         if row.lesson:
-            typer.echo(f"\n{row.id}: {row.lesson}")
+            print_line(f"\n{row.id}: {row.lesson}")
         if row.reopen:
-            typer.echo(f"{'' if row.lesson else chr(10)}{row.id}: reopen if {row.reopen}")
+            print_line(f"{'' if row.lesson else chr(10)}{row.id}: reopen if {row.reopen}")
 
 
 def add_row(path: Path, stated: Mapping[str, Any], arms: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ from guardrail.adapters.logits.dump_files import Layout, read_dump
 from guardrail.cli.logits_layout import parse_shape
 from guardrail.cli.logits_plot import Panel, panel_of, write_plot
 from guardrail.cli.profile_plot import check_plot_file
+from guardrail.cli.table import print_line
 from guardrail.errors import ExitCode
 from guardrail.logits.comparison import Comparison, compare_dumps
 from guardrail.logits.dump import Dump
@@ -57,7 +58,7 @@ def print_comparison(request: Request) -> ExitCode:
         typer.echo(json.dumps(_as_json(found), indent=2))
     else:
         for line in _lines(found):
-            typer.echo(line)
+            print_line(line)
     return found.classification.class_.exit_code
 
 

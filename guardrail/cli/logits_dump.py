@@ -8,11 +8,12 @@ import typer
 
 from guardrail.adapters.logits.command_source import CommandRequest, dump_command
 from guardrail.adapters.logits.dump_files import Layout, check_output, write_dump
-from guardrail.adapters.logits.engine_source import EngineRequest, dump_engine
+from guardrail.adapters.logits.engine_source import EngineRequest, dump_engine, find_engine
 from guardrail.adapters.logits.hf_source import dump_hf_model
 from guardrail.adapters.logits.sources import Dumped
 from guardrail.adapters.logits.vllm_source import dump_vllm_engine
 from guardrail.cli.logits_layout import parse_shape
+from guardrail.cli.table import print_line
 from guardrail.errors import UsageError
 from guardrail.logits.difference import nonfinite_elements
 from guardrail.logits.prompts import parse_prompts
@@ -94,6 +95,7 @@ def _run(words: DumpWords) -> Dumped:
 
 def _engine_request(words: DumpWords, engine: str, prompts: Sequence[Sequence[int]] | None) -> EngineRequest:
     if words.model is None:
+        find_engine(engine)
         raise UsageError(f"{engine} needs --model, the model profile whose geometry it has: tiny-decode")
     return EngineRequest(
         subject=engine,
@@ -119,17 +121,17 @@ def _refuse(words: DumpWords, names: Sequence[str], source: str) -> None:
 def _report(path: Path, dumped: Dumped) -> None:
     sequences, vocabulary = dumped.logits.shape
     identity = dumped.identity
-    typer.echo(f"{path}: {sequences} x {vocabulary} logits of step {identity.step}, {identity.engine}")
+    print_line(f"{path}: {sequences} x {vocabulary} logits of step {identity.step}, {identity.engine}")
     if identity.prompts is None:
-        typer.echo("  the prompt is not known; state it with --prompt-ids, so that others are refused")
+        print_line("  the prompt is not known; state it with --prompt-ids, so that others are refused")
     else:
         for prompt in identity.prompts:
-            typer.echo(f"  prompt  {','.join(map(str, prompt))}")
-    typer.echo(f"  argmax  {', '.join(str(int(row.argmax())) for row in dumped.logits)}")
-    typer.echo(f"  build   {identity.build}{f', {identity.mode}' if identity.mode else ''}")
+            print_line(f"  prompt  {','.join(map(str, prompt))}")
+    print_line(f"  argmax  {', '.join(str(int(row.argmax())) for row in dumped.logits)}")
+    print_line(f"  build   {identity.build}{f', {identity.mode}' if identity.mode else ''}")
     for sentence in identity.arms:
-        typer.echo(f"  arm     {sentence}")
+        print_line(f"  arm     {sentence}")
     if dumped.tensors:
-        typer.echo(f"  beside  {len(dumped.tensors)} tensors: {', '.join(sorted(dumped.tensors)[:6])}")
+        print_line(f"  beside  {len(dumped.tensors)} tensors: {', '.join(sorted(dumped.tensors)[:6])}")
     if count := nonfinite_elements(dumped.logits):
         typer.echo(f"  {count} logits are NaN or infinite: no comparison with this dump passes", err=True)

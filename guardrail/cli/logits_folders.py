@@ -10,7 +10,7 @@ import typer
 from guardrail.adapters.logits.folder_files import compare_folders, read_logits_pair
 from guardrail.cli.logits_plot import panel_of, write_plot
 from guardrail.cli.profile_plot import check_plot_file
-from guardrail.cli.table import print_table
+from guardrail.cli.table import print_line, print_table
 from guardrail.errors import ExitCode, UsageError
 from guardrail.logits.folders import FileDelta, FileResult, FileStatus, FolderComparison, Presence
 
@@ -43,9 +43,10 @@ def _print(found: FolderComparison, own: Path | None) -> None:
         print_table(header, map(_cells, shown))
         typer.echo()
     counts = [f"{found.count(status)} {status}" for status in FileStatus if found.count(status)]
-    typer.echo(f"{len(found.files)} files: {', '.join(counts)}")
+    total = len(found.files)
+    print_line(f"{total} file{'s' * (total != 1)}: {', '.join(counts)}")
     for sentence in _remarks(found, own):
-        typer.echo(sentence)
+        print_line(sentence)
 
 
 def _remarks(found: FolderComparison, own: Path | None) -> Iterator[str]:

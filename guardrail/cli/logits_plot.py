@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from guardrail.errors import UsageError
+from guardrail.cli.files import write_whole
 from guardrail.logits.difference import delta_ranges
 
 if TYPE_CHECKING:
@@ -48,10 +48,7 @@ def write_plot(path: Path, title: str, panels: Sequence[Panel]) -> None:
     picture = svg(title, panels)
     if path.suffix == ".html":
         picture = f'<!doctype html><meta charset="utf-8"><title>{escape(title)}</title>\n{picture}'
-    try:
-        path.write_text(picture, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--plot {path}: cannot write: {error.strerror}") from error
+    write_whole(path, picture, "--plot")
 
 
 def svg(title: str, panels: Sequence[Panel]) -> str:

@@ -1,9 +1,11 @@
 """The typer application and the way errors become exit codes."""
 
 import io
+import os
 import signal
 import sys
 import traceback
+from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
@@ -30,7 +32,6 @@ app = typer.Typer(
     name="guardrail",
     help="Profile GPU kernels, and fail CI when a dispatch gate, a floor or a budget regresses.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -51,6 +52,7 @@ app.command()(cache)
 
 _DEBUG = "--debug"
 _INTERRUPTED = 130
+_READER_GONE = 141
 
 
 def _print_version(wanted: bool) -> None:
@@ -71,6 +73,7 @@ def _options(
 
 def main() -> None:
     """Run the command line; an error is one message and its exit code."""
+    _open_closed_streams()
     _accept_any_text()
     signal.signal(signal.SIGTERM, _end)
     try:
@@ -79,6 +82,12 @@ def main() -> None:
         _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
+    except SystemExit as end:
+        # typer leaves with 1 when the reader has gone, which would say that a guard failed.
+        sys.exit(_READER_GONE if isinstance(end.__context__, BrokenPipeError) else end.code)
+    except OSError as error:
+        place = "" if error.filename is None else f"{error.filename}: "
+        _fail(f"{place}{error.strerror or error}", ExitCode.NOT_MEASURED)
     except Exception as error:  # noqa: BLE001 - a bug must not leave with 1, which says that a guard failed
         message = f"{type(error).__name__}: {error}. This is a bug; 'guardrail --debug ...' shows where"
         _fail(message, ExitCode.NOT_MEASURED)
@@ -94,6 +103,14 @@ def _fail(message: str, code: int) -> None:
         traceback.print_exc()
     typer.echo(f"guardrail: {message}", err=True)
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Let a report go nowhere where the caller has closed its stream."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
 
 
 def _accept_any_text() -> None:

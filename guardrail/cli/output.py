@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from guardrail.cli.files import write_whole
 from guardrail.cli.options import FORMATS
 from guardrail.errors import UsageError
 from guardrail.records.report import RunReport
@@ -62,20 +63,31 @@ class Outputs:
         return cls(tuple(formats), paired)
 
     def write(self, report: RunReport) -> None:
-        """Render every format to its place; the terminal report leaves standard output to a machine's."""
-        machine = any(name not in self.files and name != "terminal" for name in self.formats)
+        """Render every format to its place; the terminal report leaves standard output to a machine's.
+
+        Raises:
+            UsageError: Files cannot be written; what can be written has been.
+        """
+        refusals = []
         for name in self.formats:
-            if name == "terminal":
-                _print_terminal(report, sys.stderr if machine else sys.stdout)
-            elif name == "github":
-                _print(github.annotations(report), sys.stdout)
-                _append_summary(report)
-            else:
-                text = _FILE_FORMATS[name].render(report)
-                if name in self.files:
-                    _write(self.files[name], text, "--output", "w")
-                else:
-                    _print(text, sys.stdout)
+            try:
+                self._write_one(name, report)
+            except UsageError as error:
+                refusals.append(str(error))
+        if refusals:
+            raise UsageError("\n".join(refusals))
+
+    def _write_one(self, name: str, report: RunReport) -> None:
+        if name == "terminal":
+            machine = any(other not in self.files and other != "terminal" for other in self.formats)
+            _print_terminal(report, sys.stderr if machine else sys.stdout)
+        elif name == "github":
+            _print(github.annotations(report), sys.stdout)
+            _append_summary(report)
+        elif name in self.files:
+            write_whole(self.files[name], _FILE_FORMATS[name].render(report), "--output")
+        else:
+            _print(_FILE_FORMATS[name].render(report), sys.stdout)
 
 
 def _print_terminal(report: RunReport, stream: TextIO) -> None:
@@ -95,13 +107,10 @@ def _print(text: str, stream: TextIO) -> None:
 
 def _append_summary(report: RunReport) -> None:
     path = os.environ.get(SUMMARY_VARIABLE)
-    if path:
-        _write(Path(path), github.summary(report), SUMMARY_VARIABLE, "a")
-
-
-def _write(path: Path, text: str, named_by: str, mode: str) -> None:
+    if not path:
+        return
     try:
-        with path.open(mode, encoding="utf-8") as stream:
-            stream.write(text)
+        with Path(path).open("a", encoding="utf-8") as stream:
+            stream.write(github.summary(report))
     except OSError as error:
-        raise UsageError(f"{named_by} {path}: cannot write: {error.strerror}") from error
+        raise UsageError(f"{SUMMARY_VARIABLE} {path}: cannot write: {error.strerror}") from error

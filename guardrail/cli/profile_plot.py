@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+from guardrail.cli.files import write_whole
 from guardrail.cli.profile_figures import duration, percent, printable, short_name
 from guardrail.errors import UsageError
 from guardrail.records.launch import Trace
@@ -53,10 +54,7 @@ def write_plot(path: Path, rows: Sequence[Row], trace: Trace) -> None:
     if path.suffix == ".html":
         title = escape(printable(trace.source))
         picture = f'<!doctype html><meta charset="utf-8"><title>{title}</title>\n{picture}'
-    try:
-        path.write_text(picture, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--plot {path}: cannot write: {error.strerror}") from error
+    write_whole(path, picture, "--plot")
 
 
 def svg(rows: Sequence[Row], trace: Trace) -> str:

@@ -21,7 +21,10 @@ class AnchorClass(StrEnum):
 def reanchor(
     context: typer.Context,
     guard: Annotated[list[str], typer.Argument(help="Guards whose anchors are to be moved.")],
-    anchor_class: Annotated[AnchorClass, typer.Option("--class", help="What moved the number.")],
+    anchor_class: Annotated[
+        AnchorClass,
+        typer.Option("--class", help=f"What moved the number: {', '.join(AnchorClass)}.", metavar="CLASS"),
+    ],
     reason: Annotated[str, typer.Option(help="Why, in a sentence that a reviewer will read.")],
     guards: GuardsFile = DEFAULT_GUARDS,
     ref: Annotated[str | None, typer.Option(help="Issue, pull request or run.", metavar="URL")] = None,

@@ -24,7 +24,7 @@ from guardrail.reporters.json import load
 from guardrail.spec.guards import LoadedGuard
 from guardrail.store.evidence import digest, read_evidence, render, write_evidence
 from guardrail.store.guards_editor import Move, move_anchors
-from guardrail.store.ledger import DEFAULT_LEDGER, read_ledger
+from guardrail.store.ledger import DEFAULT_LEDGER, read_begun_ledger
 from guardrail.store.ledger_append import append_row
 from guardrail.store.ledger_row import Row
 from guardrail.store.runs import read_report
@@ -119,7 +119,7 @@ def reanchor(request: Request, listener: app.ProgressListener) -> Moved:
         ]
     )
     ledger = workspace.folder / DEFAULT_LEDGER
-    read_ledger(ledger)  # one that no row can be added to is refused before anything is written
+    read_begun_ledger(ledger)  # one that no row can be added to is refused before anything is written
     plans = [_plan(request, each, beside.get(each.name), facts, workspace.folder) for each in series]
     moves = [plan.move for plan in plans]
     before, after = move_anchors(request.guards_file, moves, write=not request.dry_run)
@@ -142,7 +142,10 @@ def _device(request: Request, workspace: Workspace) -> str | None:
 
 
 def _guard(workspace: Workspace, name: str) -> LoadedGuard:
-    return next(loaded for loaded in workspace.guards if loaded.guard.id == name)
+    for loaded in workspace.guards:
+        if loaded.guard.id == name:
+            return loaded
+    raise UsageError(f"{name!r} is the id of no guard; name each guard whose anchors are to be moved")
 
 
 def _correctness(workspace: Workspace, request: Request, listener: app.ProgressListener) -> RunReport | None:

@@ -47,7 +47,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _with_includes(path: Path, seen: set[Path]) -> Iterator[Path]:
-    if path.resolve() in seen or not path.is_file():
+    if not path.is_file() or path.resolve() in seen:
         return
     seen.add(path.resolve())
     yield path

@@ -45,7 +45,7 @@ def comparison_to_json(comparison: Comparison) -> str:
     )
 
 
-def load_kernels(text: str, source: str) -> list[KernelResources]:
+def load_kernels(text: str | bytes, source: str) -> list[KernelResources]:
     """Read what `join_json` wrote.
 
     Args:
@@ -57,11 +57,18 @@ def load_kernels(text: str, source: str) -> list[KernelResources]:
     """
     try:
         objects = json.loads(text)
+        if not isinstance(objects, list) or not all(isinstance(kernel, dict) for kernel in objects):
+            raise TypeError("it holds something else")
         return [_from_json_object(kernel) for kernel in objects]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"{source}: not a list of kernels as `guardrail resources --json` writes it ({error!r})"
-        ) from None
+    except KeyError as error:
+        reason = f"the key {error} is missing"
+    except json.JSONDecodeError as error:
+        reason = f"the JSON breaks off or is damaged on line {error.lineno}"
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8 text"
+    except (TypeError, RecursionError) as error:
+        reason = str(error)
+    raise UsageError(f"{source}: not a list of kernels as `guardrail resources --json` writes it ({reason})")
 
 
 @cache

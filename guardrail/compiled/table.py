@@ -14,6 +14,8 @@ ROWS = 50
 UNKNOWN = "-"
 _FIGURES = ("arch", "regs", "stack", "spill st/ld", "shared", "threads", "blocks/SM", "limited by")
 _LEFT_ALIGNED = ("arch", "limited by")
+_WIDE_NAME = 20
+_SHORT_NAME = 14
 
 
 def print_kernels(kernels: Sequence[KernelResources], console: Console, rows: int | None = ROWS) -> None:
@@ -63,19 +65,28 @@ def _print_changes(title: str, changes: Sequence[Change], console: Console, rows
 
 
 def _print_table(console: Console, names: Sequence[str], figures: Sequence[tuple[str, ...]]) -> None:
-    """Print named rows without the columns that say nothing in any row; names take the width that is left."""
+    """Print named rows without the columns that say nothing in any row; names take the width that is left.
+
+    Where that is too little for a name, headings and changes go on two lines: no figure is ever cut off.
+    """
     told = [i for i in range(len(_FIGURES)) if any(row[i] != UNKNOWN for row in figures)]
-    widths = [max(len(_FIGURES[i]), *(len(row[i]) for row in figures)) for i in told]
-    name_width = max(20, console.width - sum(widths) - 2 * len(told))
+    columns = [(_FIGURES[i], *(row[i] for row in figures)) for i in told]
+    widths = [max(map(len, column)) for column in columns]
+    room = console.width - 2 * len(told)
+    if room - sum(widths) < _WIDE_NAME:
+        widths = [max(len(word) for cell in column for word in cell.split()) for column in columns]
+    name_width = max(_SHORT_NAME, room - sum(widths))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("name", no_wrap=True)
-    for i in told:
-        table.add_column(
-            _FIGURES[i], no_wrap=True, justify="left" if _FIGURES[i] in _LEFT_ALIGNED else "right"
-        )
+    for i, width in zip(told, widths, strict=True):
+        left = _FIGURES[i] in _LEFT_ALIGNED
+        table.add_column(_FIGURES[i], width=width, justify="left" if left else "right")
     for name, row in zip(names, figures, strict=True):
         table.add_row(Text(shorten(name, name_width)), *(row[i] for i in told))
-    console.print(table, highlight=False)
+    with console.capture() as capture:
+        console.print(table, highlight=False)
+    lines = capture.get().split("\n")
+    console.out("\n".join(line.rstrip() for line in lines), highlight=False, end="")
 
 
 def _print_rest(console: Console, hidden: int) -> None:

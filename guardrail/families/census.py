@@ -77,7 +77,7 @@ def load_census(text: str, name: str) -> CensusRecord:
     """
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MeasurementError(f"{name} is not JSON: {error}") from error
     if not isinstance(data, dict) or data.pop("version", None) != VERSION:
         raise MeasurementError(f"{name}: expected a census of version {VERSION}, written by a run")

@@ -22,7 +22,7 @@ def parse(text: str, source: str) -> Any:
             continue
         try:
             return json.loads("".join(lines[position:]))
-        except ValueError:
+        except (ValueError, RecursionError):
             # A log line may begin with a bracket too.
             continue
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")

@@ -47,7 +47,7 @@ def _rows(text: str, source: str) -> list[Any]:
     if lines and all(line.lstrip().startswith("{") for line in lines):
         try:
             return [json.loads(line) for line in lines]
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise MeasurementError(f"{source}: expected one llama-bench test a line: {error}") from None
     rows: list[Any] = require(parse(text, source), list, source, "a list of llama-bench tests")
     return rows

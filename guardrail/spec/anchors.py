@@ -5,7 +5,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from guardrail.spec.fields import Number, Strict, Text
 
@@ -28,7 +28,12 @@ def _real_day(text: str) -> str:
     return text
 
 
-Slack = Annotated[str, Field(pattern=SLACK_PATTERN)]
+def _as_written(value: object) -> object:
+    """Let a number through as text, so that the message says what is missing of it: the percent sign."""
+    return str(value) if isinstance(value, int | float) else value
+
+
+Slack = Annotated[str, Field(pattern=SLACK_PATTERN), BeforeValidator(_as_written)]
 Commit = Annotated[str, Field(pattern=COMMIT_PATTERN)]
 Day = Annotated[str, Field(pattern=DATE_PATTERN), AfterValidator(_real_day)]
 Evidence = Annotated[str, Field(pattern=EVIDENCE_PATTERN)]

@@ -1,5 +1,6 @@
 """The text of a user's file, or the reason why it cannot be had."""
 
+import os
 import re
 from pathlib import Path
 
@@ -12,6 +13,11 @@ UNPRINTABLE = re.compile(
 )
 """Characters that no report should be handed: controls, Unicode's line breaks, and those that turn the
 reading direction and so make a reviewed file show what it does not say."""
+
+
+def folder_of(path: Path) -> Path:
+    """Find the folder that a file really lies in; links that form a circle are for reading to refuse."""
+    return Path(os.path.realpath(path)).parent
 
 
 def read_text(path: Path, expected: str) -> str:

@@ -8,6 +8,7 @@ from guardrail.spec.anchors import COMMIT_PATTERN, DATE_PATTERN, EVIDENCE_PATTER
 from guardrail.spec.fields import SLUG_PATTERN
 from guardrail.spec.suggest import shortened
 from guardrail.spec.yaml_lines import Plain
+from guardrail.spec.yaml_scalars import MAX_NUMBER_LENGTH
 
 _NOUNS: Mapping[str, str] = {
     "string_type": "text",
@@ -58,6 +59,9 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
+_TOO_LONG = re.compile(rf"[-+]?[0-9.]{{{MAX_NUMBER_LENGTH},}}")
+
+
 def is_wrong_kind(code: str) -> bool:
     """Tell whether an error says that a value is of another kind than asked for."""
     return code in _NOUNS
@@ -79,6 +83,8 @@ def wrong_kind(codes: Sequence[str], value: Plain) -> str:
     expected = " or ".join(nouns)
     if nouns == ["text"] and isinstance(value, bool | int | float):
         return "must be text; put it in quotes"
+    if "a number" in nouns and isinstance(value, str) and _TOO_LONG.fullmatch(value):
+        return f"must be a number of at most {MAX_NUMBER_LENGTH} digits"
     return f"must be {expected}, not {shown(value)}"
 
 

@@ -29,7 +29,7 @@ def read_model_config(path: Path) -> ModelProfile:
     text = read_text(file, "expected a model's config.json, or the name of a model profile")
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError([Fault(str(file), None, f"the file is not JSON: {error}")]) from error
     if not isinstance(data, dict):
         raise ConfigurationError(

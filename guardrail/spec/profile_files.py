@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from guardrail.spec.faults import ConfigurationError, Fault
+from guardrail.spec.files import folder_of
 from guardrail.spec.profiles import DeviceProfile, ModelFile, ProfileFile, Profiles
 from guardrail.spec.suggest import did_you_mean, shortened
 from guardrail.spec.validation import validate
@@ -29,7 +30,7 @@ def profile_folders(guards_file: Path) -> tuple[Path, ...]:
     """
     in_checkout = (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "profiles").is_dir()
     own = (_CHECKOUT if in_checkout else _PACKAGE) / "profiles"
-    beside = guards_file.resolve().parent / "profiles"
+    beside = folder_of(guards_file) / "profiles"
     return (own,) if beside == own else (beside, own)
 
 
@@ -78,7 +79,12 @@ def load_profiles(guards_file: Path, architectures: Collection[str]) -> Profiles
 
 
 def _load(folder: Path, kind: type[ProfileT], faults: list[Fault]) -> Iterator[tuple[Document, ProfileT]]:
-    for path in sorted(folder.glob("*.y*ml")):
+    try:
+        paths = sorted(folder.glob("*.y*ml"))
+    except OSError as error:
+        faults.append(Fault(str(folder), None, f"the folder cannot be read: {error.strerror}"))
+        return
+    for path in paths:
         if path.suffix != ".yaml":
             faults.append(
                 Fault(str(path), None, f"profiles are read from '.yaml' files; rename it {path.stem}.yaml")

@@ -44,6 +44,12 @@ def validate(
     return (None if faults else instance), faults
 
 
+def explain(model: type[BaseModel], data: Plain, error: ValidationError) -> list[str]:
+    """Say everything that is wrong with data that no file states, in one sentence each."""
+    found = error.errors(include_url=False, include_input=False)
+    return [message for _, message in _translate(model, data, found, set())]
+
+
 def _empty(data: Plain, path: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:
     """Find every key and list item without a value."""
     if data is None and path:

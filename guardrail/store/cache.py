@@ -1,5 +1,6 @@
 """Measurements kept by what they depend on, so that an unchanged subject is not measured twice."""
 
+import contextlib
 import json
 import os
 import tempfile
@@ -51,14 +52,30 @@ class MeasurementCache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".new", delete=False) as file:
-                json.dump({"value": outcome.value, "seconds": outcome.seconds}, file)
-            Path(file.name).replace(path)
+                written = Path(file.name)
+                try:
+                    json.dump({"value": outcome.value, "seconds": outcome.seconds}, file)
+                    file.flush()
+                    written.replace(path)
+                except OSError:
+                    written.unlink(missing_ok=True)  # a full disk must not be filled by halves of entries
+                    raise
         except OSError:
             return
 
     def size(self) -> CacheSize:
-        """Count entries and bytes."""
-        sizes = [path.stat().st_size for path in self._folder.glob("*/*.json")]
+        """Count entries and bytes.
+
+        Raises:
+            UsageError: The folder cannot be read.
+        """
+        sizes = []
+        try:
+            for path in self._folder.glob("*/*.json"):
+                with contextlib.suppress(FileNotFoundError):  # another process has just cleared it
+                    sizes.append(path.stat().st_size)
+        except OSError as error:
+            raise UsageError(f"{self._folder}: cannot be read: {error.strerror}") from error
         return CacheSize(len(sizes), sum(sizes))
 
     def clear(self) -> CacheSize:

@@ -111,13 +111,19 @@ _COMMON = frozenset(
 def read_ledger(path: Path) -> Ledger:
     """Read a ledger.
 
-    Args:
-        path: The file; one that does not exist has no rows.
+    Raises:
+        ConfigurationError: There is no such file, or it is wrong; all of its faults, each with its line.
+    """
+    return parse_ledger(read_text(path, EXPECTED), path)
+
+
+def read_begun_ledger(path: Path) -> Ledger:
+    """Read a ledger that a row is going to be added to; one that is not begun yet has no rows.
 
     Raises:
         ConfigurationError: The file is wrong; all of its faults, each with its line.
     """
-    return parse_ledger(read_text(path, EXPECTED), path) if path.exists() else Ledger(path)
+    return read_ledger(path) if path.exists() else Ledger(path)
 
 
 def parse_ledger(text: str, path: Path) -> Ledger:
@@ -134,8 +140,11 @@ def parse_ledger(text: str, path: Path) -> Ledger:
         message = "the last line is cut short: the row above it may be incomplete; complete or remove it"
         raise ConfigurationError([Fault(str(path), last, message)])
     document = parse_yaml(text, str(path), EXPECTED)
-    rows = document.data.get("rows")
-    _, faults = validate(LedgerFile, document, document.data)
+    stated = document.data
+    if "rows" in stated and stated["rows"] is None:
+        stated = {**stated, "rows": []}  # begun by hand, so that the first row can be added
+    rows = stated.get("rows")
+    _, faults = validate(LedgerFile, document, stated)
     entries: list[Entry] = []
     for index, data in enumerate(rows if isinstance(rows, list) else ()):
         row, found = validate(Row, document, data, ("rows", index))

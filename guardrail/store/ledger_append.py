@@ -9,8 +9,9 @@ import yaml
 
 from guardrail.errors import UsageError
 from guardrail.spec.faults import ConfigurationError
+from guardrail.spec.yaml_lines import parse_yaml
 from guardrail.spec.yaml_scalars import resolve
-from guardrail.store.ledger import Entry, Ledger, parse_ledger
+from guardrail.store.ledger import EXPECTED, Entry, Ledger, parse_ledger
 from guardrail.store.ledger_row import Row
 
 _HEADER = "# Append-only: a correction is a new row. See docs/ledger.md.\nversion: 1\nrows:\n"
@@ -41,7 +42,8 @@ def append_row(path: Path, row: Row) -> Entry:
         if before:
             parse_ledger(before, path)
         added = ("" if before else _HEADER) + _as_yaml(row)
-        after = _with(before + added, path)
+        _refuse_unwritable(_HEADER + _as_yaml(row), path)
+        after = _with(before, added, path)
         if after.entries[-1].row != row:
             raise UsageError(f"{path}: its last key must be 'rows', so that rows can be appended to it")
         _write(descriptor, added.encode())
@@ -52,13 +54,32 @@ def append_row(path: Path, row: Row) -> Entry:
     return after.entries[-1]
 
 
-def _with(text: str, path: Path) -> Ledger:
+def _refuse_unwritable(text: str, path: Path) -> None:
+    """Refuse a row that no file could hold."""
+    try:
+        parse_yaml(text, str(path), EXPECTED)
+    except ConfigurationError as error:
+        raise _refusal(error, path) from None
+
+
+def _with(before: str, added: str, path: Path) -> Ledger:
     """Read the ledger as it would be; its new lines are in no file yet, so faults in them have no place."""
     try:
-        return parse_ledger(text, path)
+        parse_yaml(before + added, str(path), EXPECTED)
+    except ConfigurationError:
+        raise UsageError(
+            f"{path}: no row can be appended; its last key must be 'rows', with each row below it as "
+            f"'{_INDENT}- id: ...'"
+        ) from None
+    try:
+        return parse_ledger(before + added, path)
     except ConfigurationError as error:
-        reasons = "; ".join(fault.message for fault in error.faults)
-        raise UsageError(f"{path}: this row cannot be appended: {reasons}") from None
+        raise _refusal(error, path) from None
+
+
+def _refusal(error: ConfigurationError, path: Path) -> UsageError:
+    reasons = "; ".join(fault.message for fault in error.faults)
+    return UsageError(f"{path}: this row cannot be appended: {reasons}")
 
 
 def _read(descriptor: int) -> bytes:

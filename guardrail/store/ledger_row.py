@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from guardrail.errors import UsageError
+from guardrail.spec.anchors import Day
 from guardrail.spec.fields import Number, Slug, Strict, Text
-from guardrail.spec.messages import sentence
+from guardrail.spec.validation import explain
 
 Verdict = Literal["registered", "landed", "killed", "measured-only", "vetoed-before-build"]
 
@@ -25,7 +26,7 @@ class Row(Strict):
     """A lever that was tried or registered, or an anchor that was moved."""
 
     id: Slug = Field(description="Stable name, unique in the file.")
-    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")] = Field(description="Year-month-day.")
+    date: Day = Field(description="Year-month-day.")
     verdict: Verdict = Field(description="Where the lever stands with this row.")
     what: Text = Field(description="The lever, in one sentence.")
     mechanism: Text = Field(description="Why it should help, with the arithmetic.")
@@ -76,10 +77,8 @@ def make_row(stated: Mapping[str, Any]) -> Row:
     Raises:
         UsageError: It is no complete row; says everything that is wrong.
     """
+    data = {key: value for key, value in stated.items() if value is not None}
     try:
-        return Row.model_validate({key: value for key, value in stated.items() if value is not None})
+        return Row.model_validate(data)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
-        words = [(each["loc"], sentence(each["type"], each.get("ctx", {}), each["msg"])) for each in found]
-        reasons = (f"{'.'.join(map(str, place))} {text}" if place else text for place, text in words)
-        raise UsageError("\n".join(reasons)) from None
+        raise UsageError("\n".join(explain(Row, data, error))) from None

@@ -5,10 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from guardrail.engine import Job
-from guardrail.errors import UsageError
 from guardrail.records.report import GuardResult, RunReport
 from guardrail.records.verdict import Status, Verdict
-from guardrail.reporters.json import load
+from guardrail.reporters.json import SavedReportError, load
 from guardrail.rules.bounds import judge
 
 
@@ -20,8 +19,14 @@ def read_report(path: Path) -> RunReport:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot read this report: {error}") from error
+    except FileNotFoundError:
+        raise SavedReportError(str(path), "there is no such file") from None
+    except IsADirectoryError:
+        raise SavedReportError(str(path), "this is a folder, not a file") from None
+    except UnicodeDecodeError:
+        raise SavedReportError(str(path), "the file is not UTF-8 text") from None
+    except OSError as error:
+        raise SavedReportError(str(path), f"the file cannot be read: {error.strerror}") from None
     return load(text, str(path))
 
 

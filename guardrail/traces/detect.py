@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import zlib
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,11 @@ def read_trace_file(path: Path) -> Trace:
     trace = _read(path, _bytes(path), source)
     if not trace.launches:
         raise NothingReadError(f"{source}: holds no kernel, copy or fill, so there is nothing to show")
+    for launch in trace.launches:
+        if not (math.isfinite(launch.duration_ns) and launch.duration_ns >= 0):
+            raise UsageError(
+                f"{source}: damaged: {launch.name!r} took {launch.duration_ns:g} ns; expected 0 or more"
+            )
     return trace
 
 
@@ -88,6 +94,8 @@ def _json_trace(text: str, source: str) -> Trace:
             f"{source}:{error.lineno}: the JSON breaks off or is damaged here ({error.msg}); "
             f"expected {EXPECTED}"
         ) from None
+    except RecursionError:
+        raise UsageError(f"{source}: the JSON is nested too deeply; expected {EXPECTED}") from None
     if is_saved(document):
         return saved_trace(document, source)
     if is_proton(document):

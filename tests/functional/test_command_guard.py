@@ -105,3 +105,68 @@ def test_a_bound_on_a_metric_that_the_guard_does_not_name_is_a_fault(guardrail, 
     assert found.stderr == (
         "guardrail: guards.yaml:16: the command probe has no metric 'token'; did you mean 'tokens'?\n"
     )
+
+
+def test_a_time_taken_under_a_debug_variable_is_undecided_also_when_it_is_judged_again(guardrail):
+    # The control of this test is the first one: without the variable the same command passes.
+    variable = {"DISABLE_PTXAS_OPT": "1"}
+    found = guardrail("check", "--format", "json", "--output", "run.json", "--format", "terminal", **variable)
+    assert found.returncode == 4
+    assert "undecided" in found.stdout
+    assert "warning: DISABLE_PTXAS_OPT=1 compiles kernels without optimization" in found.stdout
+    again = guardrail("check", "--from", "run.json", "--format", "json")
+    (guard,) = json.loads(again.stdout)["guards"]
+    assert (again.returncode, guard["status"]) == (4, "undecided")
+    assert [verdict["code"] for verdict in guard["verdicts"]] == ["holds", "debug-variable"]
+
+
+def test_a_variable_that_nothing_reads_is_warned_of(guardrail):
+    found = guardrail("check", "--format", "json", GUARDRAIL_INT4_MULTI_QERY="0")
+    assert found.returncode == 0
+    assert json.loads(found.stdout)["warnings"] == [
+        "Nothing reads GUARDRAIL_INT4_MULTI_QERY; the variable is called GUARDRAIL_INT4_MULTI_QUERY, which "
+        "counts as not set; unset GUARDRAIL_INT4_MULTI_QERY, or call it GUARDRAIL_INT4_MULTI_QUERY"
+    ]
+
+
+SLOWING = """
+import json, pathlib, random, sys
+runs = pathlib.Path("runs"); count = len(runs.read_text()) if runs.exists() else 0
+runs.write_text("x" * (count + 1))
+print(json.dumps({"rate": SPEED * 0.98 ** count * random.gauss(1, 0.0005)}))
+"""
+AGAINST = f"""
+version: 1
+guards:
+  - id: engine-ratio
+    title: the engine keeps 97% of what the build before it gives
+    probe: command
+    subject: bench.py
+    against: known_good.py
+    control: slow.py
+    command: [{sys.executable}, "{{subject}}"]
+    metrics:
+      rate: {{path: rate, unit: tokens/s}}
+      rate_ratio: {{path: rate, unit: tokens/s, ratio: true}}
+    require:
+      rate_ratio: {{floor: 0.97, ceiling: 1.03}}
+"""
+
+
+def test_a_ratio_to_another_build_survives_a_machine_that_slows_down(guardrail, folder):
+    for name, speed in (("bench", 50), ("known_good", 50), ("slow", 45)):
+        (folder / f"{name}.py").write_text(SLOWING.replace("SPEED", str(speed)))
+    (folder / "guards.yaml").write_text(AGAINST)
+    found = guardrail("check", "--format", "json")
+    (guard,) = json.loads(found.stdout)["guards"]
+    assert (found.returncode, guard["status"]) == (0, "pass")
+    rate, ratio = guard["measurements"]
+    # Over the very same runs a floor of 97% would have failed.
+    assert rate["value"] < 0.97 * 50
+    assert (ratio["value"], ratio["unit"]) == (pytest.approx(1.0, abs=0.025), "x")
+    (folder / "runs").unlink()
+    assert guardrail("check", "--self-test").returncode == 0
+    (folder / "known_good.py").unlink()
+    gone = guardrail("check", COLUMNS="1000")
+    assert gone.returncode == 2
+    assert "known_good.py" in gone.stderr

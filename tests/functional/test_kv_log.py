@@ -91,7 +91,10 @@ def test_the_comparison_is_printed_for_machines(guardrail):
     assert (found["format"], found["comparison"]["against"]) == ("guardrail-kv-log", EAGER)
     assert found["comparison"]["explained"] is True
     assert found["comparison"]["parts"]["estimate of graphs"] == [53_687_091, 48_318_382, 59_055_800]
-    assert found["comparison"]["changed_settings"] == ["enforce_eager: True -> False"]
+    assert found["comparison"]["changed_settings"] == [
+        "compile_cache: not stated -> compiled",
+        "enforce_eager: True -> False",
+    ]
     assert found["engines"][0]["readings"]["kv_tokens"] == [6_865_808] * 3
 
 
@@ -116,6 +119,7 @@ def test_other_engines_are_compared_only_when_told(guardrail):
         ((EAGER, "--against", EAGER, "--ignore", "modl"), 2, "no such setting; did you mean 'model'?"),
         ((EAGER, "--ignore", "model"), 2, "--ignore goes with --against only"),
         (("cut.log",), 3, "cut.log: the start that begins on line 13 does not end"),
+        (("warm.log", "--against", GRAPH), 2, f"compile_cache is compiled in {GRAPH} and loaded in warm.log"),
         (("died.log",), 3, "died.log:51: the engine ran out of memory, so its budget is no measurement"),
     ],
 )
@@ -123,10 +127,27 @@ def test_what_cannot_be_read_is_an_error(guardrail, folder, arguments, code, mes
     text = (folder / EAGER).read_bytes()
     (folder / "cut.log").write_bytes(text[: text.index(b"init engine (")])
     (folder / "died.log").write_bytes(text + b"torch.OutOfMemoryError: CUDA out of memory. Tried\n")
+    warm = (folder / GRAPH).read_bytes().replace(b"Compiling a graph", b"Directly load the compiled graph")
+    (folder / "warm.log").write_bytes(warm)
     found = guardrail("kv", "log", *arguments)
     assert (found.returncode, found.stdout) == (code, "")
     assert found.stderr.startswith("guardrail: ")
     assert message in found.stderr
+
+
+def test_what_an_engine_does_not_know_or_compiled_late_is_said(guardrail, folder):
+    (folder / "warned.log").write_bytes(
+        (folder / GRAPH).read_bytes()
+        + b"WARNING Unknown vLLM environment variable detected: VLLM_MQ3D\n"
+        + b"WARNING Triton kernel JIT compilation during inference: attend. This causes a latency spike\n"
+    )
+    printed = lines(guardrail("kv", "log", "warned.log"))
+    assert printed[-2:] == [
+        "vLLM does not know the variable VLLM_MQ3D, so it changed nothing: is it misspelt?",
+        "compiled after the start, as requests waited: attend",
+    ]
+    clean = guardrail("kv", "log", GRAPH).stdout
+    assert not any(word in clean for word in ("does not know", "after the start"))
 
 
 def test_a_log_is_read_without_device_libraries(folder):

@@ -98,7 +98,7 @@ def test_a_model_s_config_will_do(guardrail, folder, name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--model", "qwen3.8-27"), "there is no such model profile; did you mean 'qwen3.8-27b'?"),
+        (("--model", "qwen3.8-27"), "no such model profile and no config.json; did you mean 'qwen3.8-27b'?"),
         (("--model", "gone/config.json"), "gone/config.json: there is no such file; expected a model's"),
         (("--model", "tiny.yaml"), "tiny.yaml: the file is not JSON"),
         (("--device", "h20"), "--device h20: there is no such device profile; did you mean 'h200'?"),

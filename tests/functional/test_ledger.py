@@ -53,6 +53,7 @@ def test_a_lever_is_registered_killed_listed_and_found(guardrail):
 
 
 def test_words_that_no_row_holds_are_said_to_be_held_by_none(guardrail):
+    assert guardrail(*REGISTERED).returncode == 0
     found = guardrail("ledger", "search", "split", "scales")
     assert (found.returncode, found.stdout) == (0, "no row of ledger.yaml holds split and scales\n")
 
@@ -68,12 +69,29 @@ def test_words_that_no_row_holds_are_said_to_be_held_by_none(guardrail):
             "guardrail: ledger.yaml: this row cannot be appended: "
             "registered: no earlier row is named 'two-units'\n",
         ),
-        (("ledger", "show", "x"), "guardrail: ledger.yaml has no row 'x'\n"),
+        ((*REGISTERED, "--date", "2026-13-01"), "guardrail: date: there is no day 2026-13-01\n"),
+        ((*KILLED, "--estimate", "nan"), "guardrail: estimate must be a finite number\n"),
     ],
 )
 def test_an_incomplete_row_is_refused(guardrail, arguments, message):
     found = guardrail(*arguments)
     assert (found.returncode, found.stdout, found.stderr) == (2, "", message)
+
+
+@pytest.mark.parametrize("reading", [("list",), ("search", "split"), ("show", "two-units")])
+def test_a_ledger_that_is_not_there_is_not_taken_for_one_without_prior_art(guardrail, reading):
+    found = guardrail("ledger", *reading, "--ledger", "leger.yaml")
+    message = "leger.yaml: there is no such file; expected a ledger, which 'guardrail ledger add' begins"
+    assert (found.returncode, found.stdout, found.stderr) == (2, "", f"guardrail: {message}\n")
+
+
+def test_a_row_that_is_not_there_is_refused_with_the_nearest(guardrail):
+    assert guardrail(*REGISTERED).returncode == 0
+    found = guardrail("ledger", "show", "two-unit")
+    assert (found.returncode, found.stderr) == (
+        2,
+        "guardrail: ledger.yaml has no row 'two-unit'; did you mean 'two-units'?\n",
+    )
 
 
 def test_a_verdict_that_is_none_is_refused(guardrail):

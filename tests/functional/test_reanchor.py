@@ -224,10 +224,11 @@ def test_saved_runs_of_another_tree_are_refused(anchored, folder, git, guardrail
         (("--profile", "h2000"), "--profile h2000: no architecture, device or model profile has this name"),
         (("--metric", "time"), "--metric time: decode does not bound it; it bounds rate"),
         (("--against", "no-such"), "--against no-such: expected a git revision of"),
-        (("--from", "gone.json"), "gone.json: cannot read this report"),
+        (("--from", "gone.json"), "gone.json: there is no such file"),
         (("--ref", "two\nlines"), "--ref: the text must be one line without control characters"),
         (("decode",), "decode is given twice"),
-        (("speed",), "has such an id (decode)"),
+        (("speed",), "guards.yaml has no guard 'speed'; known: decode"),
+        (("dec*",), "'dec*' is the id of no guard"),
     ],
 )
 def test_what_is_mistaken_on_the_command_line_is_said(git, guardrail, arguments, said):

@@ -87,6 +87,24 @@ def test_a_triton_cache_knows_its_launch_size():
     assert (kernels["scale"]["threads"], kernels["scale"]["blocks_per_sm"]) == (128, 16)
 
 
+@pytest.mark.parametrize(
+    ("triton_cache", "code", "status"), [("spilling", 1, "fail"), (DATA / "triton_cache", 0, "pass")]
+)
+def test_a_spill_in_a_triton_cache_is_red(guardrail, folder, triton_cache, code, status):
+    compile_spilling = [sys.executable, str(DATA / "compile_spilling.py")]
+    variables = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    if triton_cache == "spilling":
+        subprocess.run(
+            compile_spilling, check=True, env=variables | {"TRITON_CACHE_DIR": str(folder / triton_cache)}
+        )
+    guard = {"id": "chosen", "title": "what the autotuner chose has no stack", "probe": "resources"}
+    bound = {"subject": str(triton_cache), "archs": ["sm_90"], "require": {"stack_bytes": {"ceiling": 0}}}
+    (folder / "guards.yaml").write_text(json.dumps({"version": 1, "guards": [guard | bound]}))
+    found = guardrail("check", "--format", "json")
+    (result,) = json.loads(found.stdout)["guards"]
+    assert (found.returncode, result["status"]) == (code, status)
+
+
 def test_a_kernel_of_a_family_is_compiled_in_every_build():
     pytest.importorskip("triton")
     kernels = _json("toy_family:FAMILY.scale", "--arch", "sm_86")

@@ -111,10 +111,10 @@ def refused(found, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "run.json: cannot read this report: "),
-        (b"", "run.json: not valid JSON"),
+        (None, "run.json: there is no such file; expected a report as guardrail writes it in JSON"),
+        (b"", "run.json: the file is empty; expected a report"),
         (b"{" * 100_000, "run.json: not valid JSON"),
-        (b"\xff\xfe\x00", "run.json: cannot read this report: "),
+        (b"\xff\xfe\x00", "run.json: the file is not UTF-8 text; expected a report"),
         (b"version: 1\n", "run.json: not valid JSON"),
         (b"[]", "run.json: schema_version is missing"),
         (b'{"schema_version": "2.0"}', "run.json: schema_version is '2.0': "),

@@ -1,10 +1,13 @@
+import contextlib
 import errno
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -96,7 +99,59 @@ def test_a_reader_that_has_gone_gets_no_traceback(folder, environment, arguments
         ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert (found.stdout, found.stderr) == ("", "")
-    assert found.returncode in (0, 1)
+    assert found.returncode in (0, 141)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("{} list subjects >&-", 0),
+        ("{} check --guards tiny.yaml --only tiny-scratch >&-", 0),
+        ("{} check --guards gone.yaml 2>&-", 2),
+    ],
+)
+def test_a_stream_that_is_closed_is_written_to_in_vain(folder, environment, line, code):
+    found = subprocess.run(
+        ["bash", "-c", line.format(" ".join(command()))],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (code, "", "")
+
+
+def test_a_full_disk_takes_neither_the_old_report_nor_the_verdict(folder, environment):
+    (folder / "run.json").write_text("old")
+    reports = "--format terminal --format json --output run.json"
+    found = subprocess.run(
+        ["bash", "-c", f"ulimit -f 1; {' '.join(command(*CHECK))} {reports}"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (found.returncode, found.stderr) == (
+        2,
+        "guardrail: --output run.json: cannot write: File too large\n",
+    )
+    assert "1 guard: 1 pass" in found.stdout
+    assert (folder / "run.json").read_text() == "old"
+    assert not list(folder.glob(".run.json*"))
+
+
+@pytest.mark.parametrize("arguments", [("list", "subjects"), ("list", "metrics"), ("list", "profiles")])
+def test_no_name_is_broken_in_two_on_a_narrow_terminal(folder, environment, arguments):
+    code, printed = on_a_terminal(arguments, folder, environment | {"NO_COLOR": "1", "COLUMNS": "80"})
+    lines = [re.sub(r"\x1b\[\d*m", "", line) for line in printed.splitlines()]
+    assert (code, [line for line in lines if len(line) > 80]) == (0, [])
+    in_a_pipe = subprocess.run(
+        command(*arguments), cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    assert " ".join(lines).split() == in_a_pipe.stdout.split()
+    assert not any(line.endswith(" ") for line in in_a_pipe.stdout.splitlines())
 
 
 def test_the_first_line_can_be_taken_off_a_list(folder, environment):
@@ -105,6 +160,34 @@ def test_the_first_line_can_be_taken_off_a_list(folder, environment):
         ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=True
     )
     assert (found.stdout.split(), found.stderr) == (["probe", "metric", "unit", "meaning"], "")
+
+
+def test_ctrl_c_while_workers_start_is_answered_with_silence(folder, environment):
+    process = subprocess.Popen(
+        command(*CHECK, "--fresh"),
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 30
+    while "multiprocessing.spawn" not in " ".join(children_of(process.pid)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(0.1)  # now it imports
+    os.killpg(process.pid, signal.SIGINT)
+    printed, errors = process.communicate(timeout=30)
+    assert (process.returncode, printed, errors) == (130, "", "")
+
+
+def children_of(pid):
+    """The command lines of a process's children."""
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            with contextlib.suppress(FileNotFoundError):
+                yield Path(f"/proc/{child}/cmdline").read_text()
 
 
 @pytest.mark.parametrize("to_the_group", [True, False])

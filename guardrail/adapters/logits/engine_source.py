@@ -57,7 +57,7 @@ def dump_engine(request: EngineRequest) -> Dumped:
         UsageError: There is no such engine, model, arm, mode or setting.
         MeasurementError: The engine could not run.
     """
-    engine = _find_engine(request.subject)
+    engine = find_engine(request.subject)
     start = _start(engine, request)
     model = _model(request)
     prompts = _prompts(request, model)
@@ -70,6 +70,7 @@ def dump_engine(request: EngineRequest) -> Dumped:
         weights=None if request.weights is None else str(request.weights),
         **_settings(request.settings).start_options(),
     )
+    weights_hash = _weights_hash(request)  # before minutes of work, for a file that is not there
     begun = surroundings(gpu)
     found = run_in_worker(
         "guardrail.adapters.logits.engine_run:run_first_steps",
@@ -87,7 +88,7 @@ def dump_engine(request: EngineRequest) -> Dumped:
     (step,) = found["steps"][mode]
     identity = Identity(
         engine=_described(request, engine),
-        build=f"sha256:{combined_hash(modules_of((start,)), *_weights_hash(request))}",
+        build=f"sha256:{combined_hash(modules_of((start,)), *weights_hash)}",
         prompts=tuple(map(tuple, prompts)),
         mode=mode,
         arms=tuple(found["arms"]),
@@ -97,7 +98,12 @@ def dump_engine(request: EngineRequest) -> Dumped:
     return Dumped(unpack(step["logits"]), identity, tensors)
 
 
-def _find_engine(name: str) -> Engine:
+def find_engine(name: str) -> Engine:
+    """Find a decode engine by its family's name.
+
+    Raises:
+        UsageError: No family states such an engine.
+    """
     if str(Path.cwd()) not in sys.path:
         # A user's family is imported by name from where the command is given.
         sys.path.insert(0, str(Path.cwd()))

@@ -100,12 +100,17 @@ def shaped(array: "NDArray[Any]", shape: Sequence[int], what: str) -> "NDArray[A
 def _read_npy(path: Path) -> Contents:
     import numpy as np
 
-    return Contents({"": np.load(path, allow_pickle=False)}, {})
+    with path.open("rb") as stream:
+        # np.load would take a file that is none for a pickle, and advise to trust it.
+        return Contents({"": np.lib.format.read_array(stream, allow_pickle=False)}, {})
 
 
 def _read_npz(path: Path) -> Contents:
     import numpy as np
 
+    with path.open("rb") as stream:
+        if not zipfile.is_zipfile(stream):
+            raise ValueError("it is no zip archive")
     with np.load(path, allow_pickle=False) as archive:
         return Contents({name: archive[name] for name in archive.files}, {})
 

@@ -43,7 +43,10 @@ def test_a_command_that_fails_is_quoted_with_its_last_lines():
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(MeasurementError, match=r"'no-such-program -n 1' cannot be started: .*No such file"):
+    with pytest.raises(
+        MeasurementError,
+        match=r"'no-such-program -n 1' cannot be started: there is no program 'no-such-program'",
+    ):
         run_command(["no-such-program", "-n", "1"], tmp_path, {}, 1.0)
 
 

@@ -41,7 +41,7 @@ def diagnose(monkeypatch, tmp_path):
         monkeypatch.setattr(gpu_capabilities, "require_tool", require_tool)
         monkeypatch.setattr(gpu_capabilities, "tool_version", lambda _tool: ncu)
         monkeypatch.setattr(gpu_capabilities, "counters_permitted", lambda: permitted)
-        return machine.diagnose(PROFILES)
+        return machine.diagnose(PROFILES, ["GUARDRAIL_VLLM_CENSUS"])
 
     return run
 
@@ -85,6 +85,15 @@ def test_what_wsl2_does_not_tell_is_listed(diagnose):
     watch = _capability(diagnose(WSL2_3090), "NVML")
     assert watch.works is True
     assert watch.detail == "not told here: power_watts, power_limit_watts, processes, utilization_percent"
+
+
+def test_wsl2_s_silent_spills_are_remarked_and_a_full_card_is_spoiled(diagnose, monkeypatch):
+    monkeypatch.setattr(machine.platform, "release", lambda: "5.15.90.1-microsoft-standard-WSL2")
+    (gpu,) = diagnose(WSL2_3090).gpus
+    assert gpu.remarks[-1].startswith("Under WSL2 memory beyond the card's goes to the host")
+    assert not any("WSL2" in spoiler.what for spoiler in gpu.spoilers)
+    full = {**WSL2_3090, "nvmlDeviceGetMemoryInfo": SimpleNamespace(used=24 << 30, total=24 << 30)}
+    assert any("WSL2 moves" in spoiler.what for spoiler in diagnose(full).all_spoilers)
 
 
 def test_without_a_driver_nothing_is_spoiled_and_nothing_runs_on_a_gpu(diagnose):
@@ -220,3 +229,11 @@ def test_cuda_needs_nvcc_or_nvrtc_with_its_bindings(monkeypatch):
 def test_the_first_obstacle_between_torch_and_the_gpu_is_named(stack, obstacle):
     found = stack.obstacle()
     assert (found and found[0]) == obstacle
+
+
+def test_a_misspelt_variable_spoils_a_machine(diagnose, monkeypatch):
+    monkeypatch.setenv("GUARDRAIL_VLLM_CENSSU", "run.json")
+    assert [spoiler.what for spoiler in diagnose(IDLE_H200).all_spoilers] == [
+        "Nothing reads GUARDRAIL_VLLM_CENSSU; the variable is called GUARDRAIL_VLLM_CENSUS, which counts as "
+        "not set."
+    ]

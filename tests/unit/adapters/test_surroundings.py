@@ -40,9 +40,14 @@ def test_knobs_are_what_can_change_a_measurement(monkeypatch):
         "MY_KNOB",
         "NOT_MY_KNOB",
         "USE_IR_LOC",
+        "CUBLAS_WORKSPACE_CONFIG",
+        "VLLM_INT4_MQ_3D_DEBUG",
     ):
         monkeypatch.setenv(name, "1")
-    assert list(knobs(["MY_KNOB", "UNSET"])) == ["CUDA_X", "GUARDRAIL_X", "MY_KNOB", "TRITON_X", "USE_IR_LOC"]
+    assert list(knobs(["MY_KNOB", "UNSET"])) == [
+        "CUBLAS_WORKSPACE_CONFIG", "CUDA_X", "GUARDRAIL_X", "MY_KNOB", "TRITON_X", "USE_IR_LOC",
+        "VLLM_INT4_MQ_3D_DEBUG",
+    ]  # fmt: skip
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ def task(name, environment=Environment.HOST, timeout=60.0, **arguments):
     return Task(f"helpers.worker_tasks:{name}", arguments, environment, timeout=timeout)
 
 
-def run(*tasks, workers=2, interpreted=True):
-    outcomes = dict(WorkerPool([TESTS], workers, interpreted).run(tasks))
+def run(*tasks, workers=2, interpreted=True, search_path=(TESTS,)):
+    outcomes = dict(WorkerPool(search_path, workers, interpreted).run(tasks))
     return [outcomes[position] for position in range(len(tasks))]
 
 
@@ -71,11 +71,12 @@ def test_a_hang_is_killed_at_its_timeout_and_the_next_task_runs():
     assert time.perf_counter() - start < 20
 
 
-def test_each_environment_has_processes_of_its_own(monkeypatch):
+def test_each_environment_has_processes_of_its_own(monkeypatch, tmp_path):
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
-    found = [outcome.value for outcome in run(*(task("process_facts", e) for e in Environment))]
+    asked = [task("process_facts", environment) for environment in Environment]
+    found = [outcome.value for outcome in run(*asked, search_path=[str(tmp_path)])]
     names = ("TRITON_INTERPRET", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS")
     assert dict(zip(Environment, (tuple(each[name] for name in names) for each in found), strict=True)) == {
         Environment.HOST: (None, "3", "1"),
@@ -84,7 +85,7 @@ def test_each_environment_has_processes_of_its_own(monkeypatch):
         Environment.COMMAND: ("1", "3", "5"),
     }
     assert len({each["pid"] for each in found}) == 4
-    assert all(TESTS in each["path"] for each in found)
+    assert all(each["path"][0] == str(tmp_path) for each in found)
 
 
 def test_kernels_are_not_interpreted_where_there_is_a_gpu(monkeypatch):

@@ -35,6 +35,7 @@ def request(**changes):
 def gpu(tmp_path, monkeypatch):
     """A GPU whose windows are made up; what was asked of it is kept."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
     card = Gpu("Test card", f"GPU-test-{os.getpid()}", "1.0")
     begun = Provenance(time="2026-01-02T03:04:05+00:00", command="", host="", python="", versions={})
     monkeypatch.setattr(ab_report, "executing_gpu", lambda: card)
@@ -137,3 +138,11 @@ def test_arms_whose_sources_change_meanwhile_are_refused(gpu, monkeypatch):
 def test_options_of_the_other_kind_of_arm_are_refused(gpu, changes, message):
     with pytest.raises(UsageError, match=message):
         run_comparison(request(**changes))
+
+
+def test_nothing_is_timed_under_a_debug_variable_of_both_arms(gpu, monkeypatch):
+    asked = gpu(repeated([10, 4, 9.8, 4]))
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    with pytest.raises(UsageError, match=r"^CUDA_LAUNCH_BLOCKING=1 .*; unset CUDA_LAUNCH_BLOCKING, or give "):
+        run_comparison(request())
+    assert (asked, Path("ledger.yaml").exists()) == ([], False)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from guardrail.cli.profile_figures import (
@@ -77,6 +79,10 @@ def test_what_a_launch_tells_and_what_follows_for_its_architecture():
         "1 block/SM (registers)",
         "2.40 GB DRAM, 2.40 TB/s (50% of h200's peak)",
     ]
+    impossible = replace(launch, counters={"dram__bytes.sum": 9.6e9})
+    assert details(_row(impossible), Target("sm_90", H200))[-1] == (
+        "9.60 GB DRAM, 9.60 TB/s (200% of h200's peak: more than it can, so another device or a wrong count)"
+    )
     assert details(_row(launch), Target(None))[-2:] == ["208.2 KiB shared", "2.40 GB DRAM, 2.40 TB/s"]
 
 

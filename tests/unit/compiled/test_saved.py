@@ -53,11 +53,13 @@ def test_no_kernel_is_an_empty_list():
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("{", "JSONDecodeError"),
-        ("3", "not iterable"),
-        ("[3]", "TypeError"),
-        ('{"schema": 1}', "TypeError"),
-        ('[{"name": "a"}]', "dynamic_shared_bytes"),
+        ("[\n{", "the JSON breaks off or is damaged on line 2"),
+        ("3", "it holds something else"),
+        ("[3]", "it holds something else"),
+        ('{"schema": 1}', "it holds something else"),
+        ('[{"name": "a"}]', "the key 'dynamic_shared_bytes' is missing"),
+        (b"[\xd0]", "it is not UTF-8 text"),
+        ("[" * 100_000, "recursion"),
     ],
 )
 def test_another_text_is_a_usage_error_that_names_its_source(text, what):

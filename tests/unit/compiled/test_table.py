@@ -68,3 +68,13 @@ def test_all_of_a_comparison_lists_better_added_and_removed_too():
     lines = _lines(print_comparison, compare(old, new), None)
     assert [line for line in lines if line.endswith(":")] == ["better:", "added:", "removed:"]
     assert [line.split()[0] for line in lines if "sm_90" in line] == ["b", "fresh", "gone"]
+
+
+def test_a_narrow_terminal_cuts_names_and_never_figures():
+    record = kernel("scale_and_rotate [aligned]", registers=40, stack_bytes=240, spill_store_bytes=424)
+    assert _lines(print_kernels, [record], width=80) == [
+        "1 kernel, nvcc 13.0.88",
+        "                                    spill                              limited",
+        "name            arch   regs  stack  st/ld  shared  threads  blocks/SM  by",
+        "scale_a…igned]  sm_90    40    240  424/0       0      256          6  registers",
+    ]

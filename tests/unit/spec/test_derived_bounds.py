@@ -80,7 +80,7 @@ def test_a_guards_file_states_anchors_and_their_history(load):
 @pytest.mark.parametrize(
     ("old", "new", "line", "part"),
     [
-        ("slack: 2%", "slack: 2", 10, "slack must be text; put it in quotes"),
+        ("slack: 2%", "slack: 2", 10, "slack must be a percentage below 100, such as 2%"),
         ("slack: 2%", "slack: 100%", 10, "slack must be a percentage below 100, such as 2%"),
         ("slack: 2%", "floor: 2", 9, "'anchor' goes with 'slack' only"),
         ("slack: 2%", "slack: 2%\n        floor: 2", 9, "does not go with 'floor'"),

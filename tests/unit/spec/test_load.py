@@ -68,6 +68,7 @@ def test_aliases_share_parts_between_guards(load: Load) -> None:
         ),
         ("{ceiling: 0}", "{ceiling: true}", 9, "ceiling must be a number or 'name: value' lines, not true"),
         ("{ceiling: 0}", "{ceiling: .nan}", 9, "ceiling must be a finite number"),
+        ("{ceiling: 0}", f"{{ceiling: {'9' * 400}}}", 9, "ceiling must be a number of at most 40 digits"),
         ("{ceiling: 0}", "{ceiling: 1e999}", 9, "ceiling must be a finite number"),
         ("{ceiling: 0}", "{ceiling: {}}", 9, "ceiling must not be empty"),
         ("{ceiling: 0}", "{ceiling: }", 9, "ceiling has no value; give it one or remove it"),

@@ -1,4 +1,5 @@
 import json
+import resource
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -62,6 +63,16 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
     cache.put(KEY, Done(1, 1.0))
     assert cache.get(KEY) is None
     assert cache.size() == CacheSize(0, 0)
+
+
+def test_a_full_disk_keeps_no_half_of_an_entry(cache, tmp_path):
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
+    try:
+        cache.put(KEY, Done("x" * 100_000, 1.0))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_size_and_clearing(cache, tmp_path):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from guardrail.errors import UsageError
 from guardrail.spec.faults import ConfigurationError
-from guardrail.store.ledger import Ledger, parse_ledger, read_ledger
+from guardrail.store.ledger import Ledger, parse_ledger, read_begun_ledger, read_ledger
 from guardrail.store.ledger_append import append_row
 from guardrail.store.ledger_row import Row
 
@@ -45,10 +45,33 @@ def faults(path):
     return str(caught.value).splitlines()
 
 
-def test_a_ledger_that_does_not_exist_has_no_rows(path):
-    assert read_ledger(path) == Ledger(path)
+def test_only_a_ledger_that_is_begun_may_be_missing(path):
+    assert read_begun_ledger(path) == Ledger(path)
+    with pytest.raises(ConfigurationError, match="there is no such file; expected a ledger"):
+        read_ledger(path)
     path.touch()
     assert read_ledger(path).entries == ()
+
+
+@pytest.mark.parametrize("begun", [b"version: 1\nrows:\n", b"version: 1\r\nrows:\r\n"])
+def test_a_ledger_that_was_begun_by_hand_takes_its_first_row(path, begun):
+    path.write_bytes(begun)
+    assert append_row(path, row(REGISTERED)).line == 3
+    assert [entry.row.id for entry in read_ledger(path).entries] == ["two-units"]
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "rows: []\n",
+        "rows:\n- {id: x, date: 2026-11-30, verdict: measured-only, what: w, mechanism: m, arms: {A: b}}\n",
+    ],
+)
+def test_a_layout_that_takes_no_row_is_named(path, layout):
+    path.write_text("version: 1\n" + layout)
+    with pytest.raises(UsageError, match="its last key must be 'rows', with each row below it as '  - id"):
+        append_row(path, row(REGISTERED))
+    assert path.read_text() == "version: 1\n" + layout
 
 
 def test_rows_come_back_as_they_were_with_their_lines(path):
@@ -150,7 +173,7 @@ def test_a_ledger_to_which_nothing_can_be_appended_is_refused(path):
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([lines[0], *lines[2:], lines[1]]))
     before = path.read_bytes()
-    with pytest.raises(UsageError, match="this row cannot be appended"):
+    with pytest.raises(UsageError, match="no row can be appended; its last key must be 'rows'"):
         append_row(path, row(KILLED))
     assert path.read_bytes() == before
 
@@ -170,7 +193,7 @@ def test_every_fault_is_named_with_its_line(path):
     )
     assert faults(path) == [
         f"{path}:3: id must be lower-case letters and digits, joined by single '.', '_' or '-'",
-        f"{path}:4: date must be text that matches ^\\d{{4}}-\\d\\d-\\d\\d$",
+        f"{path}:4: date must be a day, such as 2026-12-03",
         f"{path}:14: unknown key 'colour'; known: arms, commit, confidence, corrects, criterion, date, "
         "estimate, id, interval, lesson, mechanism, metric and more",
         f"{path}:15: this must be 'name: value' lines, not the text 'three'",

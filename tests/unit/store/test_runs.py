@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from guardrail.errors import GuardrailError, UsageError
+from guardrail.errors import GuardrailError
 from guardrail.records.measurement import Measurement, Unmeasured
 from guardrail.records.report import GuardResult, RunReport
 from guardrail.records.verdict import Status, Verdict
-from guardrail.reporters.json import JsonReporter
+from guardrail.reporters.json import JsonReporter, SavedReportError
 from guardrail.store.runs import judge_again, read_report
 from helpers.fakes import ScriptedProbe, fake_job
 from helpers.reports import PROVENANCE
@@ -116,7 +116,7 @@ def test_results_without_a_guard_are_left_out(judged):
 
 
 def test_a_report_that_is_not_there_is_a_usage_error(tmp_path):
-    with pytest.raises(UsageError, match=r"absent\.json: cannot read this report: .*No such file"):
+    with pytest.raises(SavedReportError, match=r"absent\.json: there is no such file; expected a report"):
         read_report(tmp_path / "absent.json")
 
 

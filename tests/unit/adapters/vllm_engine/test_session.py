@@ -30,6 +30,23 @@ def test_each_request_of_a_boot_is_timed_behind_a_warm_up(tmp_path):
     assert [round(isolated / rate, 6) for rate, isolated in rates] == [7 / 8, 7 / 8]
 
 
+@pytest.mark.parametrize(
+    ("settings", "late"), [({}, None), ({"compiles_in": 0}, []), ({"compiles_in": 1}, ["attend"])]
+)
+def test_kernels_compiled_behind_the_warm_up_are_named_where_the_engine_watches(tmp_path, settings, late):
+    monitor = {} if late is None else {"monitor": 1}
+    (row,) = session(fake_engine(tmp_path, **monitor, **settings))["arms"]["subject"]
+    assert row["late_compilations"] == late
+
+
+def test_what_a_request_repeats_is_counted_by_its_token_ids(tmp_path):
+    (row,) = session(fake_engine(tmp_path))["arms"]["subject"]
+    assert row["repeated_share"] == [0.0, 0.0]
+    with serving(Served(with_token_ids=False)) as served:
+        (row,) = session(server_engine(tmp_path, served.url))["arms"]["subject"]
+    assert (row["repeated_share"], row["late_compilations"]) == ([None, None], None)
+
+
 def test_arms_take_turns_in_their_order_and_get_the_same_prompts(tmp_path):
     with serving(Served()) as one, serving(Served()) as other:
         everything = []

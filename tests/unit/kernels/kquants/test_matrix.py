@@ -73,7 +73,6 @@ def relative_error(out, expected):
         ("q4_k", {"plane": True}, "mmvq_q4k"),
         ("q4_k", {"columns": 1856}, "mmvq_q4k"),
     ],
-    ids=str,
 )
 def test_one_token_is_quantized_and_multiplied_by_the_arm_of_the_gate(quantization, options, kernel, dtype):
     raw, made = matrix(quantization, 8, **options)
