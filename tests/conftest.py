@@ -1,5 +1,6 @@
 """Shared set-up: kernels run in Triton's interpreter where there is no GPU."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -9,6 +10,18 @@ HAS_GPU = Path("/dev/nvidia0").exists()
 if not HAS_GPU:
     # Triton reads this when a kernel is decorated, so it must be set before any kernel module is imported.
     os.environ["TRITON_INTERPRET"] = "1"
+    # The interpreter makes millions of objects that live for an instant and form no cycles.
+    gc.set_threshold(50_000, 20, 20)
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # The workers already share the cores between them; torch reads this when it is imported.
+    os.environ["OMP_NUM_THREADS"] = "1"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Run tests one after another where there is a GPU: those beside would use it too, and be measured."""
+    return 0 if HAS_GPU else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

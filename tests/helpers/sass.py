@@ -23,7 +23,7 @@ def disassembled(cubin: Path) -> dict[str, list[str]]:
         pytest.skip("Triton, which carries a disassembler, is not installed")
     tools = Path(triton.origin).parent / "backends" / "nvidia" / "bin"
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-    command = [tools / "cuobjdump", "--dump-sass", cubin]
+    command: list[str | Path] = [tools / "cuobjdump", "--dump-sass", cubin]
     text = subprocess.run(
         command, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path}
     ).stdout
