@@ -107,6 +107,7 @@ def _gpu_to_itself() -> AbstractContextManager[None]:
 
 def _refuse_subject_options(request: TargetRequest, target: str) -> None:
     subject = request.subject
-    given = [option for option, value in (("--case", subject.case), ("--arm", subject.arm)) if value]
+    options = (("--case", subject.case), ("--arm", subject.arm), ("--calls", subject.calls))
+    given = [option for option, value in options if value]
     if given:
         raise UsageError(f"{given[0]}: only a kernel or an operation has it, and {target} is none")

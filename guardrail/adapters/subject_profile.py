@@ -26,6 +26,10 @@ from guardrail.records.task import Done, Environment, Task
 from guardrail.traces.saved import restore_trace
 
 
+CALLS = 20
+"""Calls that are made where nobody says how many."""
+
+
 @dataclass(frozen=True, slots=True)
 class SubjectRequest:
     """Which calls to make."""
@@ -35,7 +39,8 @@ class SubjectRequest:
     """``axis=value`` words, or the name of a timed case; the operation's last timed case where empty."""
     arm: str | None = None
     """The first one that covers the case where None."""
-    calls: int = 20
+    calls: int | None = None
+    """CALLS where None."""
 
 
 def profile_subject(request: SubjectRequest, counters: Sequence[str] = ()) -> Trace:
@@ -85,7 +90,7 @@ def _profile_in_worker(
             "operation": operation,
             "cases": list(map(dict, cases)),
             "arm": request.arm,
-            "calls": request.calls,
+            "calls": request.calls or CALLS,
         },
         environment=Environment.EXECUTE,
         modules=modules_of(operation.references),
@@ -132,7 +137,7 @@ def _call_for_ncu(request: Mapping[str, Any]) -> None:
     _, _, launch = prepared_calls(operation, chosen_cases(operation, asked.case), asked.arm)
     torch.cuda.synchronize()
     torch.cuda.profiler.start()  # type: ignore[no-untyped-call]
-    for _ in range(asked.calls):
+    for _ in range(asked.calls or CALLS):
         launch()
     torch.cuda.synchronize()
     torch.cuda.profiler.stop()  # type: ignore[no-untyped-call]

@@ -25,7 +25,9 @@ def profile(
     arm: Annotated[
         str | None, typer.Option(help="Arm of an operation; the first that covers the case.")
     ] = None,
-    calls: Annotated[int, typer.Option(min=1, help="Calls of a kernel or operation.")] = 20,
+    calls: Annotated[
+        int | None, typer.Option(min=1, help="Calls of a kernel or operation; 20 by default.")
+    ] = None,
     group_by: Annotated[str, typer.Option(help="kernel, region or stream.")] = "kernel",
     kernel: Annotated[str | None, typer.Option(help="Only names that this regular expression finds.")] = None,
     top: Annotated[int, typer.Option(min=0, help="Rows to show; 0 shows all.")] = 20,

@@ -78,6 +78,10 @@ def test_a_report_is_read(asked):
             TargetRequest(("s.py",), subject=SubjectRequest("", arm="v2")),
             r"--arm: only a kernel.*s\.py is none",
         ),
+        (
+            TargetRequest((str(DATA / "kineto.json"),), subject=SubjectRequest("", calls=3)),
+            r"--calls: only a kernel.*kineto\.json is none",
+        ),
         (TargetRequest((".",)), "a folder; expected CSV of ncu"),
     ],
 )
