@@ -25,7 +25,6 @@ from guardrail.records.launch import Trace
 from guardrail.records.task import Done, Environment, Task
 from guardrail.traces.saved import restore_trace
 
-
 CALLS = 20
 """Calls that are made where nobody says how many."""
 
