@@ -25,8 +25,7 @@ from guardrail.records.launch import Trace
 from guardrail.records.task import Done, Environment, Task
 from guardrail.traces.saved import restore_trace
 
-CALLS = 20
-"""Calls that are made where nobody says how many."""
+_CALLS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,12 @@ class SubjectRequest:
     arm: str | None = None
     """The first one that covers the case where None."""
     calls: int | None = None
-    """CALLS where None."""
+    """20 where None; only what has calls to make may be asked for a number."""
+
+    @property
+    def made(self) -> int:
+        """Count the calls to make."""
+        return self.calls or _CALLS
 
 
 def profile_subject(request: SubjectRequest, counters: Sequence[str] = ()) -> Trace:
@@ -89,7 +93,7 @@ def _profile_in_worker(
             "operation": operation,
             "cases": list(map(dict, cases)),
             "arm": request.arm,
-            "calls": request.calls or CALLS,
+            "calls": request.made,
         },
         environment=Environment.EXECUTE,
         modules=modules_of(operation.references),
@@ -136,7 +140,7 @@ def _call_for_ncu(request: Mapping[str, Any]) -> None:
     _, _, launch = prepared_calls(operation, chosen_cases(operation, asked.case), asked.arm)
     torch.cuda.synchronize()
     torch.cuda.profiler.start()  # type: ignore[no-untyped-call]
-    for _ in range(asked.calls or CALLS):
+    for _ in range(asked.made):
         launch()
     torch.cuda.synchronize()
     torch.cuda.profiler.stop()  # type: ignore[no-untyped-call]

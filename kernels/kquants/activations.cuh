@@ -1,5 +1,5 @@
 // Where a product takes its activations from, as it is compiled: q8 groups, or with HALF_VECTOR a vector of halves,
-// which every block quantizes for itself: that takes less time than a kernel of its own, which all would wait for.
+// which every block quantizes for itself: in the time of a kernel that all would wait for, and one launch less.
 #pragma once
 
 #include "quantization.cuh"

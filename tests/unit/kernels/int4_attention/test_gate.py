@@ -41,11 +41,15 @@ def test_no_case_takes_2d_without_a_reason_where_3d_would_do() -> None:
     assert unexplained == []
 
 
-def test_padding_counts_against_the_scratch() -> None:
+def test_a_captured_batch_is_padded_to_the_next_size() -> None:
     assert gate.padded_tokens(case_of(16, 32)) == 576
     assert gate.padded_tokens(case_of(16, 32, captured=False)) == 512
+
+
+def test_the_split_kv_arm_covers_what_policy_admits() -> None:
     assert gate.covered_3d(case_of(16, 32)) == 56
     assert gate.covered_3d(case_of(16, 33)) == 0
+    assert gate.covered_3d(case_of(17, 1)) == 0
 
 
 def test_a_plan_with_rows_for_sequences_leaves_batches_unexplained(monkeypatch: pytest.MonkeyPatch) -> None:
