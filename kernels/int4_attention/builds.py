@@ -59,6 +59,7 @@ def reduction_builds() -> tuple[Build, ...]:
     signature = {"output_ptr": "*fp16:16", **_PARTIALS, "seq_lens_ptr": "*i32:16"}
     signature |= {"query_starts_ptr": "*i32:16", **_SCRATCH, **_OUTPUT_STRIDES}
     constants: dict[str, Scalar | None] = {
+        "groups_ptr": None,
         "sinks_ptr": None,
         "HEAD_SIZE": 256,
         "HEAD_PADDED": 256,

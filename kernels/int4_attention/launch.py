@@ -43,6 +43,9 @@ class Batch:
     rotated, and outputs back. None where queries are rotated already and outputs are to stay so."""
     queries_rotated: bool = False
     """Whether queries were rotated with `signs` already, and outputs alone are left to rotate."""
+    quantized: torch.Tensor | None = None
+    """Where the 3D arm writes its outputs as q8 groups instead, uint8 [tokens, query heads * head size / 32,
+    40], contiguous, of a head size in multiples of 32."""
     programmatic: bool = False
     """Whether the 3D arm's kernels start while what is ahead of them in the stream still runs. In a captured
     decode step that hides their start; between other kernels it gains nothing. They read `seq_lens` and
@@ -175,6 +178,7 @@ def launch_reduction(batch: Batch, output: torch.Tensor, scratch: Scratch, shape
     parts = head_padded // dims
     reduce_segments[(batch.max_query_len * parts, batch.queries.shape[1], batch.seq_lens.shape[0])](
         output,
+        batch.quantized,
         scratch.partials,
         scratch.maxima,
         scratch.exp_sums,

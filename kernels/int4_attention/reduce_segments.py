@@ -6,12 +6,14 @@ import triton.language as tl
 from guardrail.kernels.int4_attention.attend_segments import segment_length
 from guardrail.kernels.int4_attention.hadamard import hadamard
 from guardrail.kernels.int4_attention.tile import LOG2_E
+from guardrail.kernels.kquants.q8_groups import GROUP_BYTES, GROUP_ELEMENTS, store_groups
 from guardrail.kernels.programmatic_launch.device import let_next_start, wait
 
 
 @triton.jit(do_not_specialize=["segments", "scratch_rows"])
 def reduce_segments(
     output_ptr,
+    groups_ptr,
     partial_ptr,
     maximum_ptr,
     exp_sum_ptr,
@@ -39,6 +41,8 @@ def reduce_segments(
 
     Shapes and units:
         output_ptr: [tokens, query heads, HEAD_SIZE].
+        groups_ptr: Where the outputs go as q8 groups instead, rounded to the output's type before, uint8
+            [tokens, query heads * HEAD_SIZE / 32, 40]; None for nowhere.
         partial_ptr: As `attend_segments` wrote it.
         maximum_ptr: As `attend_segments` wrote it.
         exp_sum_ptr: As `attend_segments` wrote it.
@@ -101,5 +105,13 @@ def reduce_segments(
         BLOCK: tl.constexpr = HEAD_SIZE & -HEAD_SIZE
         rotated = tl.reshape(hadamard(tl.reshape(output, [1, DIMS]), BLOCK), [DIMS])
         output = rotated * tl.load(signs_ptr + dim % BLOCK) * (1.0 / BLOCK)
-    output_at = output_ptr + row * output_stride_token + head * output_stride_head + dim
-    tl.store(output_at, output.to(output_ptr.dtype.element_ty), mask=dim < HEAD_SIZE)
+    rounded = output.to(output_ptr.dtype.element_ty)
+    if groups_ptr is not None:
+        HEAD_GROUPS: tl.constexpr = HEAD_SIZE // GROUP_ELEMENTS
+        row_groups = tl.num_programs(1) * HEAD_GROUPS
+        end = (head + 1) * HEAD_GROUPS
+        first = head * HEAD_GROUPS + tl.program_id(0) % parts * (DIMS // GROUP_ELEMENTS)
+        store_groups(groups_ptr + row * row_groups * GROUP_BYTES, rounded.to(tl.float32), first, end)
+    else:
+        output_at = output_ptr + row * output_stride_token + head * output_stride_head + dim
+        tl.store(output_at, rounded, mask=dim < HEAD_SIZE)

@@ -1,35 +1,8 @@
-// Where a product takes its activations from, as it is compiled: q8 groups, or with HALF_VECTOR a vector of halves,
-// which every block quantizes for itself: in the time of a kernel that all would wait for, and one launch less.
+// Where a product takes its activations from, as it is compiled: q8 groups, or with UNNORMALIZED those that a
+// residual stream was left with, whose norm every block completes as it stages them.
 #pragma once
 
-#include "quantization.cuh"
 #include "staging.cuh"
-
-// Sixteen consecutive floats of a vector: half a unit. The other half is with the thread four lanes away.
-struct Sixteen {
-    float4 fours[4];
-
-    template <class Format>
-    __device__ __forceinline__ void place_in(const Staged& staged, int index) const {
-        float largest = larger(
-            larger(largest_of_four(fours[0]), largest_of_four(fours[1])),
-            larger(largest_of_four(fours[2]), largest_of_four(fours[3])));
-        // There are pieces for eight neighbouring lanes, or for none of them.
-        const u32 neighbours = 0xFFu << (threadIdx.x & 24);
-        largest = larger(largest, __shfl_xor_sync(neighbours, largest, 4));
-        const u32 scale_bits = scale_bits_of(largest);
-        const float scale = half_to_float(scale_bits);
-        const int4 value = make_int4(
-            four_bytes(quantized_four(fours[0], scale)), four_bytes(quantized_four(fours[1], scale)),
-            four_bytes(quantized_four(fours[2], scale)), four_bytes(quantized_four(fours[3], scale)));
-        place<Format>(staged, index, value, scale_bits);
-    }
-};
-
-template <class Format>
-__device__ __forceinline__ int first_element(int index) {
-    return 32 * unit_of<Format>(index) + 16 * half_of(index);
-}
 
 struct QuantizedGroups {
     const u8* bytes;
@@ -44,32 +17,63 @@ struct QuantizedGroups {
     }
 };
 
-struct HalfVector {
+#ifdef UNNORMALIZED
+struct UnnormalizedGroups {
     const u8* bytes;
+    const float* squares;
+    float epsilon;
 
+    struct Piece {
+        int4 value;
+        float scale;
+    };
+
+    // The first piece is sent for ahead of the sum over all groups, which takes as long as memory.
     template <class Format>
     __device__ __forceinline__ void stage(const Staged& staged) const {
-        for (int index = threadIdx.x; index < staged.pieces(); index += THREADS) {
-            const uint4* words = reinterpret_cast<const uint4*>(bytes + 2 * first_element<Format>(index));
-            Sixteen sixteen;
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                const uint4 eight = words[i];
-                sixteen.fours[2 * i] = widened(eight.x, eight.y);
-                sixteen.fours[2 * i + 1] = widened(eight.z, eight.w);
-            }
-            sixteen.place_in<Format>(staged, index);
+        int index = threadIdx.x;
+        Piece piece;
+        if (index < staged.pieces()) piece = load<Format>(index);
+        const float factor = inverse_root(2 * staged.tasks);
+        while (index < staged.pieces()) {
+            place<Format>(staged, index, piece.value, float_to_half(__fmul_rn(piece.scale, factor)));
+            index += THREADS;
+            if (index < staged.pieces()) piece = load<Format>(index);
         }
     }
 
-    static __device__ __forceinline__ float4 widened(u32 low, u32 high) {
-        return make_float4(
-            half_to_float(low), half_to_float(low >> 16), half_to_float(high), half_to_float(high >> 16));
+    template <class Format>
+    __device__ __forceinline__ Piece load(int index) const {
+        const u8* group = bytes + unit_of<Format>(index) * UNNORMALIZED_BYTES;
+        const u32* words = reinterpret_cast<const u32*>(group + UNNORMALIZED_VALUES_OFFSET) + 4 * half_of(index);
+        return {make_int4(words[0], words[1], words[2], words[3]), *reinterpret_cast<const float*>(group)};
+    }
+
+    // A warp's lanes take one group each, or each several where a block has fewer threads than there are groups.
+    __device__ __forceinline__ float inverse_root(int groups) const {
+        __shared__ float of_warp[THREADS / 32];
+        float sum = 0.0f;
+#pragma unroll 1
+        for (int group = threadIdx.x; group < groups; group += THREADS) sum = __fadd_rn(sum, squares[group]);
+#pragma unroll
+        for (int distance = 16; distance > 0; distance /= 2)
+            sum = __fadd_rn(sum, __shfl_xor_sync(0xffffffff, sum, distance));
+        if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
+        __syncthreads();
+        float total = 0.0f;
+        const int warps = min(THREADS, groups + 31) / 32;
+#pragma unroll 4
+        for (int warp = 0; warp < warps; warp++) total = __fadd_rn(total, of_warp[warp]);
+        const float mean = __fdiv_rn(total, (float)(32 * groups));
+        return __frsqrt_rn(__fadd_rn(mean, epsilon));
     }
 };
 
-#ifdef HALF_VECTOR
-typedef HalfVector Activations;
+typedef UnnormalizedGroups Activations;
+#define ACTIVATION_PARAMETERS const u8 *activations, const float *squares_of_groups, float epsilon
+#define ACTIVATIONS Activations{activations, squares_of_groups, epsilon}
 #else
 typedef QuantizedGroups Activations;
+#define ACTIVATION_PARAMETERS const u8* activations
+#define ACTIVATIONS Activations{activations}
 #endif

@@ -1,13 +1,16 @@
 """How the CUDA C++ matrix-vector kernels divide a product: what they are compiled and launched with."""
 
 import functools
+import itertools
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
 
-from guardrail.kernels.kquants import cuda_activations, cuda_module, geometry
+from guardrail.kernels.kquants import cuda_module, cuda_operands, geometry
 from guardrail.kernels.kquants.cuda_module import Macros
+from guardrail.kernels.kquants.cuda_operands import Activations, Destination
+from guardrail.kernels.kquants.residual_stream import ResidualStream
 
 TASK_UNITS = 2
 """32-element units of one task: what a lane loads at once."""
@@ -16,6 +19,7 @@ TASKS_PER_BLOCK = geometry.BLOCK_ELEMENTS // (TASK_UNITS * geometry.GROUP_ELEMEN
 _STAGED_TASK_BYTES = 88
 """Shared memory of one task's activations: 64 values, four sums, and half of four shared scales."""
 _WARP = 32
+_H200_PROCESSORS = 132
 _LONGEST_COURSE = 64
 """Rows that one team computes at most, where their partial sums wait in shared memory."""
 
@@ -56,17 +60,35 @@ class Course:
         resident = min(needed, processors * self.blocks_per_sm)
         return max(resident, -(-needed // _LONGEST_COURSE)) if self._across_warps else resident
 
-    def shared_bytes(self, rows: int, tasks: int, grid: int) -> int:
+    def grid_of_groups(self, rows: int) -> int:
+        """Count the blocks that compute a matrix whose product is quantized: each computes one group.
+
+        Args:
+            rows: Rows of the matrix.
+
+        Raises:
+            ValueError: The rows are no whole groups, or a group is not computed in whole rounds.
+        """
+        if rows % geometry.GROUP_ELEMENTS or geometry.GROUP_ELEMENTS % self._teams:
+            raise ValueError(
+                f"{rows} rows by {self._teams} teams of {self.lanes_per_row} lanes: a block computes "
+                f"{geometry.GROUP_ELEMENTS} rows in whole rounds"
+            )
+        return rows // geometry.GROUP_ELEMENTS
+
+    def shared_bytes(self, rows: int, tasks: int, grid: int, *, keeps_sums: bool = False) -> int:
         """Count the shared memory of one block: the staged vector, and the partial sums of its rows.
 
         Args:
             rows: Rows of the matrix.
             tasks: Tasks of a row.
             grid: Blocks.
+            keeps_sums: Whether sums wait for all rows of the block, and not for those of one row alone.
         """
         rounds = -(-rows // (grid * self._teams))
-        partial_sums = rounds * self.threads // _WARP if self._across_warps else 0
-        return tasks * _STAGED_TASK_BYTES + 4 * partial_sums
+        warps_per_row = max(self.lanes_per_row // _WARP, 1)
+        sums = rounds * self._teams * warps_per_row if self._across_warps or keeps_sums else 0
+        return tasks * _STAGED_TASK_BYTES + 4 * sums
 
     @property
     def _teams(self) -> int:
@@ -75,6 +97,18 @@ class Course:
     @property
     def _across_warps(self) -> bool:
         return self.lanes_per_row > _WARP
+
+
+def one_round_course(rows: int, *, lanes_per_row: int, tasks_per_lane: int) -> Course:
+    """Divide a small matrix so that one block on each SM of an H200 computes its rows side by side.
+
+    Args:
+        rows: Rows of the matrix.
+        lanes_per_row: Lanes that compute one row together.
+        tasks_per_lane: Tasks that each lane keeps on their way from memory.
+    """
+    lanes = -(-rows // _H200_PROCESSORS) * lanes_per_row
+    return Course(-(-lanes // _WARP) * _WARP, lanes_per_row, tasks_per_lane, blocks_per_sm=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,49 +123,49 @@ class Product:
     """What it is compiled with, beside the course and the shared formats."""
     row_bytes: int
 
-    def compiled_with(self, course: Course, source: Macros = ()) -> Macros:
+    def compiled_with(self, course: Course, *operands: Macros) -> Macros:
         """Give all that the kernel is compiled with.
 
         Args:
             course: How the work is divided.
-            source: Where activations come from; by default they are q8 groups.
+            *operands: What its operands ask for; nothing for q8 groups and a plain output.
         """
-        return (*self.macros, *FORMAT_MACROS, *source, *course.macros())
+        return (*self.macros, *FORMAT_MACROS, *itertools.chain(*operands), *course.macros())
 
     def launch(
-        self, course: Course, weights: torch.Tensor, activations: torch.Tensor, output: torch.Tensor
+        self, course: Course, weights: torch.Tensor, activations: Activations, output: Destination
     ) -> None:
         """Run the kernel.
 
         Args:
             course: How the work is divided.
             weights: [rows, ...] uint8, contiguous, `row_bytes` a row.
-            activations: [units, 40] uint8 q8 groups or [units * 32] float16, contiguous, units in eights.
-            output: [rows] float32, contiguous, written.
+            activations: [units, 40] uint8 q8 groups, contiguous, units in eights; or unnormalized groups.
+            output: [rows] float32, contiguous, written; or the residual stream that the product is added to.
 
         Raises:
             ValueError: The tensors do not fit together: the kernel would read beyond them.
             MeasurementError: The kernel does not compile, or the driver refuses it.
         """
-        cuda_activations.check(activations)
-        rows, units = len(output), cuda_activations.columns_of(activations) // geometry.GROUP_ELEMENTS
-        _check("weights", weights, torch.uint8, rows * self.row_bytes)
-        _check("output", output, torch.float32, rows)
+        source, destination = cuda_operands.read(activations), cuda_operands.written(output)
+        rows, units = destination.elements, source.elements // geometry.GROUP_ELEMENTS
+        cuda_operands.check("weights", weights, torch.uint8, rows * self.row_bytes)
         if units % _UNITS_PER_BLOCK:
             raise ValueError(f"{units} units are no whole number of blocks; v1 takes such rows")
         tasks = units // TASK_UNITS
-        grid = course.grid(rows, processors(weights.device.index))
-        shared_bytes = course.shared_bytes(rows, tasks, grid)
-        source = cuda_activations.macros_of(activations)
-        kernel = cuda_module.load(self.source, self.kernel, self.compiled_with(course, source))
-        kernel.launch(grid, shared_bytes, weights, activations, output, rows, tasks // TASKS_PER_BLOCK)
-
-
-def _check(name: str, tensor: torch.Tensor, dtype: torch.dtype, elements: int) -> None:
-    if tensor.dtype != dtype or tensor.numel() != elements or not tensor.is_contiguous():
-        raise ValueError(
-            f"{name}: {tensor.dtype} of shape {tuple(tensor.shape)} and strides {tensor.stride()}; "
-            f"expected {elements} contiguous elements of {dtype}"
+        grouped = isinstance(output, ResidualStream)
+        grid = course.grid_of_groups(rows) if grouped else course.grid(rows, processors(weights.device.index))
+        shared_bytes = course.shared_bytes(rows, tasks, grid, keeps_sums=grouped)
+        macros = self.compiled_with(course, source.macros, destination.macros)
+        kernel = cuda_module.load(self.source, self.kernel, macros)
+        kernel.launch(
+            grid,
+            shared_bytes,
+            weights,
+            *source.arguments,
+            *destination.arguments,
+            rows,
+            tasks // TASKS_PER_BLOCK,
         )
 
 

@@ -19,6 +19,7 @@ _PROGRAMMATIC_LAUNCH = (9, 0)
 """Compute capability from which a kernel may be started before the one ahead of it has ended."""
 
 Macros = tuple[tuple[str, int], ...]
+Argument = torch.Tensor | int | float
 
 
 @functools.cache
@@ -56,13 +57,14 @@ class CudaKernel:
     threads: int
     programmatic: bool
 
-    def launch(self, grid: int, shared_bytes: int, *arguments: torch.Tensor | int) -> None:
+    def launch(self, grid: int, shared_bytes: int, *arguments: Argument) -> None:
         """Start the kernel on torch's current stream; it can be captured in a CUDA graph.
 
         Args:
             grid: Blocks.
             shared_bytes: Dynamic shared memory of a block.
-            *arguments: Tensors, passed as pointers, and 32-bit integers, in the order of the C++ parameters.
+            *arguments: Tensors, passed as pointers, and 32-bit integers and floats, in the order of the C++
+                parameters.
 
         Raises:
             MeasurementError: The driver refuses the launch.
@@ -72,12 +74,7 @@ class CudaKernel:
         announce(self.name)
         config = _launch_config(grid, self.threads, shared_bytes, self.programmatic)
         config.hStream = driver.CUstream(torch.cuda.current_stream().cuda_stream)
-        values = tuple(
-            argument.data_ptr() if isinstance(argument, torch.Tensor) else argument for argument in arguments
-        )
-        types = tuple(
-            ctypes.c_void_p if isinstance(argument, torch.Tensor) else ctypes.c_int for argument in arguments
-        )
+        values, types = zip(*(_parameter(argument) for argument in arguments), strict=True)
         _check(
             driver.cuLaunchKernelEx(config, self.handle, (values, types), 0)[0],
             f"launch {self.name} with {shared_bytes} bytes of shared memory",
@@ -173,6 +170,13 @@ def compiler() -> tuple[Any, tuple[type[Exception], ...]]:
     return core, (CUDAError, RuntimeError)
 
 
+def _parameter(argument: Argument) -> tuple[float, type[Any]]:
+    """Give a value with the type of the C++ parameter that takes it."""
+    if isinstance(argument, torch.Tensor):
+        return argument.data_ptr(), ctypes.c_void_p
+    return argument, ctypes.c_int if isinstance(argument, int) else ctypes.c_float
+
+
 @functools.cache
 def _launch_config(grid: int, threads: int, shared_bytes: int, programmatic: bool) -> Any:
     from cuda.bindings import driver
@@ -198,6 +202,10 @@ def _allow_all_shared_bytes(handle: Any, name: str, device: int) -> None:
     most = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
     result, shared_bytes = driver.cuDeviceGetAttribute(most, driver.CUdevice(device))
     _check(result, "tell the device's shared memory")
+    fixed = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+    result, fixed_bytes = driver.cuKernelGetAttribute(fixed, handle, driver.CUdevice(device))
+    _check(result, f"tell the shared memory of {name}")
+    shared_bytes -= fixed_bytes
     dynamic = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     result = driver.cuKernelSetAttribute(dynamic, shared_bytes, handle, driver.CUdevice(device))[0]
     _check(result, f"give {name} {shared_bytes} bytes of shared memory")

@@ -19,3 +19,7 @@ QUANTIZED_GROUPS = 8
 """Groups that one program quantizes."""
 QUANTIZE_WARPS = 2
 """Warps of a quantizing program: four elements a thread."""
+
+UNNORMALIZED_BYTES = 36
+"""Bytes of one group whose scale lacks the factor of a norm: f32 scale, 32 signed bytes."""
+UNNORMALIZED_VALUES_OFFSET = 4

@@ -8,6 +8,8 @@ import torch
 from guardrail.families.interface import Case, Choice
 from guardrail.kernels.kquants import activations, dequantized, geometry, served
 from guardrail.kernels.kquants.arm_counts import ArmCounts
+from guardrail.kernels.kquants.cuda_course import processors
+from guardrail.kernels.kquants.cuda_operands import Activations, Destination
 from guardrail.kernels.kquants.gate import FALLBACK
 from guardrail.kernels.q4k.weights import Q4KWeights
 from guardrail.kernels.q6k.weights import Q6KWeights
@@ -39,11 +41,11 @@ class Weights(Protocol):
     def stored(self, arm: str) -> torch.Tensor:
         """Give the tensor that an arm reads."""
 
-    def quantizes(self, arm: str) -> bool:
-        """Say whether an arm quantizes a vector of halves itself."""
+    def fuses(self, arm: str) -> bool:
+        """Say whether an arm takes part in the norms of a residual stream."""
 
     def launch(
-        self, arm: str, activations: torch.Tensor, output: torch.Tensor, block_units: int | None
+        self, arm: str, activations: Activations, output: Destination, block_units: int | None
     ) -> None:
         """Run a matrix-vector arm."""
 
@@ -169,8 +171,6 @@ class QuantizedMatrix:
         choice = self._count(len(vector))
         if choice.arm == FALLBACK:
             dequantized.multiply(self._weights.blocks, self._weights.dequantize, vector, out)
-        elif vector.dtype == torch.float16 and self._weights.quantizes(choice.arm):
-            self._weights.launch(choice.arm, vector[0], out[0], self._block_units)
         else:
             served.quantize_into(vector, self._groups)
             self._weights.launch(choice.arm, self._groups[0], out[0], self._block_units)
@@ -188,6 +188,36 @@ class QuantizedMatrix:
             dequantized.multiply(self._weights.blocks, self._weights.dequantize, vectors, out)
         else:
             self._weights.launch(choice.arm, groups[0], out[0], self._block_units)
+
+    @property
+    def quantizes(self) -> bool:
+        """Whether one token's activations are quantized for it: its arm is not the fallback."""
+        return self.choice(tokens=1).arm != FALLBACK
+
+    @property
+    def fuses(self) -> bool:
+        """Whether the product of one token can complete the norm of what it reads."""
+        return self.quantizes and self._weights.fuses(self.choice(tokens=1).arm)
+
+    @property
+    def adds_in_place(self) -> bool:
+        """Whether its product can be added to a residual stream that its rows belong to.
+
+        Each block adds the rows of one q8 group. Where there are more groups than SMs, some SMs would compute
+        two while the others wait, for longer than a norm of its own takes.
+        """
+        groups, rest = divmod(self.rows, geometry.GROUP_ELEMENTS)
+        return self.fuses and rest == 0 and groups <= processors(self._groups.device.index)
+
+    def multiply_fused(self, activations: Activations, out: Destination) -> None:
+        """Multiply one token's activations where the matrix `fuses`.
+
+        Args:
+            activations: [columns / 32, 40] uint8 q8 groups, contiguous; or unnormalized groups.
+            out: [rows] float32, written; or, where the matrix `adds_in_place`, the residual stream that the
+                product is added to.
+        """
+        self._weights.launch(self._count(1).arm, activations, out, self._block_units)
 
     def _count(self, tokens: int) -> Choice:
         """Pick an arm and count the product, told apart by whether what the weights lack decided."""

@@ -28,17 +28,46 @@ def store_groups(groups_ptr, values, first, groups):
         first: Group that the first element belongs to.
         groups: Groups there are; those behind are not written.
     """
-    count: tl.constexpr = values.shape[0] // GROUP_ELEMENTS
-    rows = tl.reshape(values, [count, GROUP_ELEMENTS])
+    rows = tl.reshape(values, [values.shape[0] // GROUP_ELEMENTS, GROUP_ELEMENTS])
+    scale = _scales(rows).to(tl.float16)
+    _store(groups_ptr, rows, scale.to(tl.float32), scale, first, groups)
+
+
+@triton.jit
+def store_multiplied_groups(groups_ptr, values, factor, first, groups):
+    """Store values times a positive number as q8 groups whose integers do not hang on that number.
+
+    ``d = amax / 127`` in float32, ``q = clamp(rint(x / d))``, and d times the number is stored, in float16.
+    Values can so be quantized before the number is known: see `guardrail.kernels.kquants.residual_stream`.
+
+    Args:
+        groups_ptr: As in `store_groups`.
+        values: As there.
+        factor: fp32.
+        first: As there.
+        groups: As there.
+    """
+    rows = tl.reshape(values, [values.shape[0] // GROUP_ELEMENTS, GROUP_ELEMENTS])
+    scale = _scales(rows)
+    _store(groups_ptr, rows, scale, (scale * factor).to(tl.float16), first, groups)
+
+
+@triton.jit
+def _scales(rows):
+    largest = tl.max(tl.abs(rows), 1)
+    scale = tl.div_rn(largest, tl.full(largest.shape, LARGEST_VALUE, tl.float32))
+    # A maximum skips NaN, so it is looked for by itself; hidden by the scale, it would never reach a product.
+    return tl.where(tl.max((rows != rows).to(tl.int32), 1) > 0, float("nan"), scale)
+
+
+@triton.jit
+def _store(groups_ptr, rows, divisor, scale, first, groups):
+    count: tl.constexpr = rows.shape[0]
     group = first + tl.arange(0, count)
     inside = group < groups
-    scale = tl.div_rn(tl.max(tl.abs(rows), 1), tl.full([count], LARGEST_VALUE, tl.float32)).to(tl.float16)
-    # A maximum skips NaN, so it is looked for by itself; hidden by the scale, it would never reach a product.
-    scale = tl.where(tl.max((rows != rows).to(tl.int32), 1) > 0, float("nan"), scale)
-    factor = scale.to(tl.float32)[:, None]
-    usable = (factor > 0.0) & (factor < float("inf"))
-    divisor = tl.broadcast_to(tl.where(usable, factor, 1.0), [count, GROUP_ELEMENTS])
-    quotient = tl.div_rn(tl.where(usable, rows, 0.0), divisor)
+    usable = ((divisor > 0.0) & (divisor < float("inf")))[:, None]
+    divisors = tl.broadcast_to(tl.where(usable, divisor[:, None], 1.0), [count, GROUP_ELEMENTS])
+    quotient = tl.div_rn(tl.where(usable, rows, 0.0), divisors)
     # A scale that underflowed can leave quotients of any size, so they are limited before they are rounded.
     quotient = tl.minimum(tl.maximum(quotient, -LARGEST_VALUE), LARGEST_VALUE)
     rounded = ((quotient + ROUNDER) - ROUNDER).to(tl.int32)

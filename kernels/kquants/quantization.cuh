@@ -3,8 +3,6 @@
 
 #include "device.cuh"
 
-constexpr float LARGEST_HALF = 65504.0f;
-
 __device__ __forceinline__ float larger(float a, float b) {
     float result;
     // fmaxf would drop a NaN, and with it the only sign that the vector was broken.
@@ -21,7 +19,7 @@ __device__ __forceinline__ u32 scale_bits_of(float largest) {
 }
 
 __device__ __forceinline__ int quantized(float value, float scale) {
-    const bool usable = scale > 0.0f && scale <= LARGEST_HALF;
+    const bool usable = scale > 0.0f && scale < __int_as_float(0x7F800000);
     const float quotient = usable ? __fdiv_rn(value, scale) : 0.0f;
     return (int)fminf(fmaxf(rintf(quotient), -(float)LARGEST_VALUE), (float)LARGEST_VALUE);
 }

@@ -3,6 +3,6 @@
 #include "q4k.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
-    cuda_mmvq_q4k(const u8* weights, const u8* activations, float* output, int rows, int blocks) {
-    multiply<Q4K, true>(weights, activations, output, rows, blocks, blocks * TASKS_PER_BLOCK);
+    cuda_mmvq_q4k(const u8* weights, ACTIVATION_PARAMETERS, DESTINATION_PARAMETERS, int rows, int blocks) {
+    multiply<Q4K, true>(weights, ACTIVATIONS, DESTINATION, rows, blocks, blocks * TASKS_PER_BLOCK);
 }

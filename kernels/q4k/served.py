@@ -5,13 +5,13 @@ from typing import Any
 import torch
 
 from guardrail.kernels.kquants import cuda_module
-from guardrail.kernels.kquants.cuda_activations import columns_of
+from guardrail.kernels.kquants.cuda_operands import Activations, Destination, columns_of, plain_operands
 from guardrail.kernels.kquants.geometry import BLOCK_ELEMENTS
 from guardrail.kernels.q4k import cuda_matvec, matvec
 
 
-def quantizes(arm: str, weights: torch.Tensor, columns: int) -> bool:
-    """Say whether an arm quantizes a vector of halves itself, as the one in CUDA C++ does.
+def fuses(arm: str, weights: torch.Tensor, columns: int) -> bool:
+    """Say whether an arm takes part in the norms of a residual stream, as the one in CUDA C++ does.
 
     A row that ends within a block is Triton's: the CUDA C++ arm computes whole blocks.
 
@@ -26,8 +26,8 @@ def quantizes(arm: str, weights: torch.Tensor, columns: int) -> bool:
 def launch(
     arm: str,
     weights: torch.Tensor,
-    activations: torch.Tensor,
-    output: torch.Tensor,
+    activations: Activations,
+    output: Destination,
     **options: Any,
 ) -> None:
     """Run one arm; see `matvec.launch`.
@@ -35,11 +35,14 @@ def launch(
     Args:
         arm: As there.
         weights: As there.
-        activations: As there; or [columns] float16, where `quantizes` says that the arm quantizes it.
-        output: As there.
+        activations: As there; or unnormalized groups, where the arm `fuses`.
+        output: As there; or a residual stream, where the arm `fuses`.
         **options: What Triton's arms alone are launched with.
+
+    Raises:
+        ValueError: The operands are those of an arm that fuses, and this one does not.
     """
-    if quantizes(arm, weights, columns_of(activations)):
+    if fuses(arm, weights, columns_of(activations)):
         cuda_matvec.launch(arm, weights, activations, output)
     else:
-        matvec.launch(arm, weights, activations, output, **options)
+        matvec.launch(arm, weights, *plain_operands(arm, activations, output), **options)

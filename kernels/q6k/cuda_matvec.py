@@ -4,10 +4,11 @@ from pathlib import Path
 
 import torch
 
-from guardrail.kernels.kquants.cuda_activations import columns_of
-from guardrail.kernels.kquants.cuda_course import TASK_UNITS, Course, Product
+from guardrail.kernels.kquants.cuda_course import TASK_UNITS, Course, Product, one_round_course
 from guardrail.kernels.kquants.cuda_module import Macros
+from guardrail.kernels.kquants.cuda_operands import Activations, Destination, columns_of, rows_of
 from guardrail.kernels.kquants.geometry import GROUP_ELEMENTS
+from guardrail.kernels.kquants.residual_stream import ResidualStream
 from guardrail.kernels.q6k import geometry
 
 _SOURCE = Path(__file__).with_name("mmvq.cu")
@@ -26,13 +27,14 @@ _FORMAT: Macros = tuple(
 )
 _DENSE_PLANES: Macros = (("DENSE_PLANES", 1),)
 ARMS = ("v2", "v2_pf", "v2_dpl", "v2_pf_dpl")
+_PIPELINED_ARMS = ("v2_pf", "v2_pf_dpl")
 
 
 def launch(
     arm: str,
     weights: torch.Tensor,
-    activations: torch.Tensor,
-    output: torch.Tensor,
+    activations: Activations,
+    output: Destination,
     *,
     block_units: int = geometry.BLOCK_UNITS,
     course: Course | None = None,
@@ -42,8 +44,8 @@ def launch(
     Args:
         arm: ``v2``, ``v2_pf``, ``v2_dpl`` or ``v2_pf_dpl``.
         weights: uint8, contiguous: [rows, blocks, 224], or for the dpl arms [rows, bytes] dense split planes.
-        activations: [units, 40] uint8 q8 groups or [units * 32] float16, contiguous.
-        output: [rows] float32, contiguous, written.
+        activations: [units, 40] uint8 q8 groups, contiguous; or unnormalized groups.
+        output: [rows] float32, contiguous, written; or the residual stream that the product is added to.
         block_units: Units side by side in one of v2_pf's two tiles.
         course: How the work is divided; by default what was fastest for the shape.
 
@@ -52,9 +54,11 @@ def launch(
         MeasurementError: The kernel does not compile, or the driver refuses it.
     """
     units = columns_of(activations) // GROUP_ELEMENTS
-    divided = course or pick_course(len(output), units)
-    if arm in ("v2_pf", "v2_pf_dpl"):
-        divided = divided.upfront(min(units // TASK_UNITS, pipelined_tasks(block_units)))
+    reached = min(units, TASK_UNITS * pipelined_tasks(block_units)) if arm in _PIPELINED_ARMS else units
+    grouped = isinstance(output, ResidualStream)
+    divided = course or pick_course(rows_of(output), reached, grouped=grouped)
+    if arm in _PIPELINED_ARMS:
+        divided = divided.upfront(reached // TASK_UNITS)
     product(arm, units, block_units).launch(divided, weights, activations, output)
 
 
@@ -94,18 +98,25 @@ def pipelined_tasks(block_units: int) -> int:
     return geometry.UNITS_PER_LANE * block_units // TASK_UNITS
 
 
-def pick_course(rows: int, units: int) -> Course:
+def pick_course(rows: int, units: int, *, grouped: bool = False) -> Course:
     """Divide the work as was fastest on an H200.
 
     Args:
         rows: Rows of the matrix.
         units: 32-element units of a row.
+        grouped: Whether each block computes the rows of one q8 group, as for a residual stream.
     """
     tasks = units // TASK_UNITS
+    if grouped and tasks > pipelined_tasks(geometry.BLOCK_UNITS):
+        return Course(threads=1024, lanes_per_row=64, tasks_per_lane=1, blocks_per_sm=1)
     if tasks > pipelined_tasks(geometry.BLOCK_UNITS):
         return Course(threads=256, lanes_per_row=64, tasks_per_lane=5, blocks_per_sm=1)
     if tasks > pipelined_tasks(geometry.BLOCK_UNITS) // geometry.UNITS_PER_LANE:
         return Course(threads=512, lanes_per_row=128, tasks_per_lane=2, blocks_per_sm=1)
+    if grouped:
+        return Course(threads=256, lanes_per_row=16, tasks_per_lane=4, blocks_per_sm=1)
     if tasks > 64:
         return Course(threads=384, lanes_per_row=32, tasks_per_lane=3, blocks_per_sm=1)
+    if rows <= 1_024:
+        return one_round_course(rows, lanes_per_row=64, tasks_per_lane=1)
     return Course(threads=256, lanes_per_row=32, tasks_per_lane=2, blocks_per_sm=2)

@@ -10,12 +10,12 @@ typedef Q6K<PaddedBlocks> Format;
 #define NAME(arm) arm
 #endif
 
-#define PARAMETERS const u8 *weights, const u8 *activations, float *output, int rows, int blocks
+#define PARAMETERS const u8 *weights, ACTIVATION_PARAMETERS, DESTINATION_PARAMETERS, int rows, int blocks
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) NAME(cuda_mmvq_v2)(PARAMETERS) {
-    multiply<Format, true>(weights, activations, output, rows, blocks, blocks * TASKS_PER_BLOCK);
+    multiply<Format, true>(weights, ACTIVATIONS, DESTINATION, rows, blocks, blocks * TASKS_PER_BLOCK);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) NAME(cuda_mmvq_v2_pf)(PARAMETERS) {
-    multiply<Format, false>(weights, activations, output, rows, blocks, PIPELINED_TASKS);
+    multiply<Format, false>(weights, ACTIVATIONS, DESTINATION, rows, blocks, PIPELINED_TASKS);
 }

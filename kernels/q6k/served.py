@@ -5,11 +5,12 @@ from typing import Any
 import torch
 
 from guardrail.kernels.kquants import cuda_module
+from guardrail.kernels.kquants.cuda_operands import Activations, Destination, plain_operands
 from guardrail.kernels.q6k import cuda_matvec, geometry, matvec
 
 
-def quantizes(arm: str, weights: torch.Tensor) -> bool:
-    """Say whether an arm quantizes a vector of halves itself, as those in CUDA C++ do.
+def fuses(arm: str, weights: torch.Tensor) -> bool:
+    """Say whether an arm takes part in the norms of a residual stream, as those in CUDA C++ do.
 
     Args:
         arm: Name of the arm.
@@ -21,8 +22,8 @@ def quantizes(arm: str, weights: torch.Tensor) -> bool:
 def launch(
     arm: str,
     weights: torch.Tensor,
-    activations: torch.Tensor,
-    output: torch.Tensor,
+    activations: Activations,
+    output: Destination,
     *,
     block_units: int = geometry.BLOCK_UNITS,
     **options: Any,
@@ -32,12 +33,16 @@ def launch(
     Args:
         arm: As there.
         weights: As there.
-        activations: As there; or [columns] float16, where `quantizes` says that the arm quantizes it.
-        output: As there.
+        activations: As there; or unnormalized groups, where the arm `fuses`.
+        output: As there; or a residual stream, where the arm `fuses`.
         block_units: As there.
         **options: What Triton's arms alone are launched with.
+
+    Raises:
+        ValueError: The operands are those of an arm that fuses, and this one does not.
     """
-    if quantizes(arm, weights):
+    if fuses(arm, weights):
         cuda_matvec.launch(arm, weights, activations, output, block_units=block_units)
     else:
-        matvec.launch(arm, weights, activations, output, block_units=block_units, **options)
+        plain = plain_operands(arm, activations, output)
+        matvec.launch(arm, weights, *plain, block_units=block_units, **options)

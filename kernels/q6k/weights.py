@@ -3,6 +3,7 @@
 import torch
 
 from guardrail.families.interface import Case, Choice
+from guardrail.kernels.kquants.cuda_operands import Activations, Destination
 from guardrail.kernels.q6k import gate, geometry, matvec, served
 from guardrail.kernels.q6k.blocks import pad
 from guardrail.kernels.q6k.plane import split
@@ -78,19 +79,19 @@ class Q6KWeights:
             raise ValueError(f"arm {arm}: this matrix has no dense split plane")
         return self.plane
 
-    def quantizes(self, arm: str) -> bool:
-        """Say whether an arm quantizes a vector of halves itself."""
-        return served.quantizes(arm, self.stored(arm))
+    def fuses(self, arm: str) -> bool:
+        """Say whether an arm takes part in the norms of a residual stream."""
+        return served.fuses(arm, self.stored(arm))
 
     def launch(
-        self, arm: str, activations: torch.Tensor, output: torch.Tensor, block_units: int | None
+        self, arm: str, activations: Activations, output: Destination, block_units: int | None
     ) -> None:
         """Run a matrix-vector arm.
 
         Args:
             arm: Its name.
-            activations: [columns / 32, 40] uint8; or [columns] float16, which the arm `quantizes`.
-            output: [rows] float32, written.
+            activations: [columns / 32, 40] uint8; or unnormalized groups, where the arm `fuses`.
+            output: [rows] float32, written; or a residual stream, where the arm `fuses`.
             block_units: Units in a tile; None for what is shipped.
         """
         tile = block_units or geometry.BLOCK_UNITS

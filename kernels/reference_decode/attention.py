@@ -64,8 +64,9 @@ def attend(
     queries: torch.Tensor,
     places: Places,
     output: torch.Tensor,
+    quantized: torch.Tensor | None,
     longest_context: int,
-) -> None:
+) -> torch.Tensor | None:
     """Attend to all keys and values of a layer, the new ones included.
 
     Args:
@@ -74,8 +75,13 @@ def attend(
         layer: Which one.
         queries: Rotated as the cache's signs say, fp16 [sequences, query heads, head size].
         places: Where the tokens go.
-        output: Shaped as the queries, written.
+        output: Shaped as the queries, written, unless its q8 groups are.
+        quantized: Its q8 groups, uint8 [sequences, query heads * head size / 32, 40], which the split-KV arm
+            writes instead; None for none.
         longest_context: Keys that a sequence may hold.
+
+    Returns:
+        The groups, where they were written.
     """
     views = cache.layers[layer]
     batch = launch.Batch(
@@ -88,9 +94,11 @@ def attend(
         score_scale=views.head_size**-0.5,
         signs=cache.signs,
         queries_rotated=True,
+        quantized=quantized,
         programmatic=True,
     )
-    attention.run(batch, output, longest_context)
+    outcome = attention.run(batch, output, longest_context)
+    return None if outcome.segments is None else quantized
 
 
 def _device_facts(device: str) -> tuple[int, tuple[int, int]]:

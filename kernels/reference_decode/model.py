@@ -29,11 +29,13 @@ class Layer:
     gate_up: QuantizedMatrix
     down: QuantizedMatrix
 
+    def normed_readers(self) -> tuple[QuantizedMatrix, ...]:
+        """List the matrices that multiply what the layer begins with."""
+        return (self.query_key,) if self.value is None else (self.query_key, self.value)
+
     def matrices(self) -> Iterator[QuantizedMatrix]:
         """List the matrices in the order in which a step multiplies them."""
-        yield self.query_key
-        if self.value is not None:
-            yield self.value
+        yield from self.normed_readers()
         yield from (self.attention_output, self.gate_up, self.down)
 
 

@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from guardrail.kernels.kquants.q8_groups import store_groups
+from guardrail.kernels.kquants.q8_groups import store_multiplied_groups
 from guardrail.kernels.programmatic_launch.device import begin
 
 
@@ -32,7 +32,8 @@ def add_norm(
         weight_ptr: fp32 [columns].
         summed_ptr: fp32 [tokens, columns], written; not the residual, which other programs still read. None
             where nothing is added.
-        normed_ptr: q8 groups, uint8 [tokens, columns / 32, 40], or fp32 [tokens, columns].
+        normed_ptr: q8 groups of ``x * weight`` with their scales divided by the root, uint8 [tokens,
+            columns / 32, 40], or fp32 [tokens, columns].
         columns: A multiple of 32.
         epsilon: Added to the mean square.
         BLOCK: columns, padded to a power of two.
@@ -56,11 +57,10 @@ def add_norm(
         x += tl.load(delta_ptr + own, mask=is_own, other=0.0)
         tl.store(summed_ptr + token * columns + own, x, mask=is_own)
     inverse_root = 1.0 / tl.sqrt(tl.sum(row * row, 0) / columns + epsilon)
-    normed = x * inverse_root * weight
     if QUANTIZE:
         row_groups = columns // 32
-        store_groups(
-            normed_ptr + token * row_groups * 40, normed, tl.program_id(1) * (PART // 32), row_groups
-        )
+        normed_ptr += token * row_groups * 40
+        first = tl.program_id(1) * (PART // 32)
+        store_multiplied_groups(normed_ptr, x * weight, inverse_root, first, row_groups)
     else:
-        tl.store(normed_ptr + token * columns + own, normed, mask=is_own)
+        tl.store(normed_ptr + token * columns + own, x * inverse_root * weight, mask=is_own)

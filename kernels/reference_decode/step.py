@@ -1,12 +1,14 @@
 """One decode step: every launch of it on buffers that stay where they are, so that it can be captured."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
 from guardrail.kernels.int4_attention.attention import Attention
 from guardrail.kernels.kquants import activations
 from guardrail.kernels.kquants.matrix import QuantizedMatrix
+from guardrail.kernels.kquants.residual_stream import ResidualStream, UnnormalizedGroups
 from guardrail.kernels.reference_decode import launch, tuning
 from guardrail.kernels.reference_decode.attention import attend
 from guardrail.kernels.reference_decode.budget import BLOCK_SIZE
@@ -33,12 +35,16 @@ class Buffers:
     """What is added to it next, shaped alike."""
     normed: torch.Tensor
     """Activations: q8 groups of one sequence, fp32 of several."""
+    unnormalized: UnnormalizedGroups | None
+    """The same where a product leaves them; None of several sequences."""
     query_key_value: torch.Tensor
     """fp32, flat: all sequences' queries and keys, then their values, or those of each sequence together."""
     queries: torch.Tensor
     """Rotated as the cache's signs say, fp16 [sequences, query heads, head size]."""
     attended: torch.Tensor
-    """fp16 [sequences, query heads, head size]."""
+    """fp16 [sequences, query heads, head size], where no groups of it are written."""
+    attended_groups: torch.Tensor | None
+    """Its q8 groups, uint8 [1, query heads * head size / 32, 40]; None of several sequences."""
     gate_up: torch.Tensor
     """fp32 [sequences, 2 * intermediate]."""
     gated: torch.Tensor
@@ -75,14 +81,30 @@ def allocate_buffers(geometry: Geometry, sequences: int, context: int, device: s
         residuals=(zeros(sequences, geometry.hidden), zeros(sequences, geometry.hidden)),
         delta=zeros(sequences, geometry.hidden),
         normed=activation(geometry.hidden),
+        unnormalized=(
+            UnnormalizedGroups.empty(geometry.hidden, geometry.norm_epsilon, device)
+            if sequences == 1
+            else None
+        ),
         query_key_value=zeros(sequences * geometry.heads * geometry.head_size),
         queries=zeros(*queries, dtype=torch.float16),
         attended=zeros(*queries, dtype=torch.float16),
+        attended_groups=activation(geometry.query_columns) if sequences == 1 else None,
         gate_up=zeros(sequences, 2 * geometry.intermediate),
         gated=activation(geometry.intermediate),
         logits=zeros(sequences, geometry.vocabulary),
         candidates=zeros(sequences, -(-geometry.vocabulary // tuning.SEARCHED_LOGITS), dtype=torch.int64),
     )
+
+
+class Stream(NamedTuple):
+    """The residual stream between two products."""
+
+    residual: torch.Tensor
+    spare: torch.Tensor
+    """Shaped alike: where its next sum is written, unless a product adds to it in place."""
+    normed: torch.Tensor | UnnormalizedGroups
+    """Activations of the next products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +124,7 @@ class Step:
     def run(self) -> None:
         """Launch everything from the embedding of the current tokens to the choice of the next."""
         model, buffers, places = self.model, self.buffers, self.buffers.places
-        epsilon = model.geometry.norm_epsilon
-        residual, summed = buffers.residuals
+        residual, spare = buffers.residuals
         launch.run_embed_tokens(
             buffers.tokens,
             model.embedding,
@@ -113,16 +134,18 @@ class Step:
             residual,
             places,
         )
-        launch.run_add_norm(residual, None, model.layers[0].attention_norm, None, buffers.normed, epsilon)
-        next_norms = [layer.attention_norm for layer in model.layers[1:]] + [model.norm]
-        for number, (layer, next_norm) in enumerate(zip(model.layers, next_norms, strict=True)):
-            self._attend(number, layer)
-            launch.run_add_norm(residual, buffers.delta, layer.ffn_norm, summed, buffers.normed, epsilon)
-            _multiply(layer.gate_up, buffers.normed, buffers.gate_up)
+        epsilon, first_norm = model.geometry.norm_epsilon, model.layers[0].attention_norm
+        launch.run_add_norm(residual, None, first_norm, None, buffers.normed, epsilon)
+        stream = Stream(residual, spare, buffers.normed)
+        norms = [layer.attention_norm for layer in model.layers[1:]] + [model.norm]
+        readers = [layer.normed_readers() for layer in model.layers[1:]] + [(model.output,)]
+        for number, layer in enumerate(model.layers):
+            attended = self._attend(number, layer, stream.normed)
+            stream = self._add(stream, layer.attention_output, attended, layer.ffn_norm, (layer.gate_up,))
+            _multiply(layer.gate_up, stream.normed, buffers.gate_up)
             launch.run_silu_product(buffers.gate_up, buffers.gated)
-            _multiply(layer.down, buffers.gated, buffers.delta)
-            launch.run_add_norm(summed, buffers.delta, next_norm, residual, buffers.normed, epsilon)
-        _multiply(model.output, buffers.normed, buffers.logits)
+            stream = self._add(stream, layer.down, buffers.gated, norms[number], readers[number])
+        _multiply(model.output, stream.normed, buffers.logits)
         launch.run_choose_tokens(
             buffers.logits,
             buffers.candidates,
@@ -132,19 +155,43 @@ class Step:
             places.positions,
         )
 
-    def _attend(self, number: int, layer: Layer) -> None:
+    def _add(
+        self,
+        stream: Stream,
+        matrix: QuantizedMatrix,
+        activation: torch.Tensor,
+        norm_weight: torch.Tensor,
+        readers: tuple[QuantizedMatrix, ...],
+    ) -> Stream:
+        """Add a product to the residual stream, and normalize it for those that read it next.
+
+        Where all of these products can, the norm takes no launch: the first one leaves the groups and sums of
+        squares, the others complete it.
+        """
+        buffers, epsilon = self.buffers, self.model.geometry.norm_epsilon
+        residual, spare, _ = stream
+        unnormalized = buffers.unnormalized
+        in_place = activation.dtype == torch.uint8 and matrix.adds_in_place
+        if unnormalized is not None and in_place and all(reader.fuses for reader in readers):
+            matrix.multiply_fused(activation[0], ResidualStream(residual[0], norm_weight, unnormalized))
+            return Stream(residual, spare, unnormalized)
+        _multiply(matrix, activation, buffers.delta)
+        launch.run_add_norm(residual, buffers.delta, norm_weight, spare, buffers.normed, epsilon)
+        return Stream(spare, residual, buffers.normed)
+
+    def _attend(self, number: int, layer: Layer, normed: torch.Tensor | UnnormalizedGroups) -> torch.Tensor:
         buffers, geometry = self.buffers, self.model.geometry
         sequences, turned = len(buffers.tokens), geometry.query_columns + geometry.kv_columns
         if layer.value is None:
             joined = buffers.query_key_value.view(sequences, -1)
-            _multiply(layer.query_key, buffers.normed, joined)
+            _multiply(layer.query_key, normed, joined)
             query_key, value = joined[:, :turned], joined[:, turned:]
         else:
             split = sequences * turned
             query_key = buffers.query_key_value[:split].view(sequences, -1)
             value = buffers.query_key_value[split:].view(sequences, -1)
-            _multiply(layer.query_key, buffers.normed, query_key)
-            _multiply(layer.value, buffers.normed, value)
+            _multiply(layer.query_key, normed, query_key)
+            _multiply(layer.value, normed, value)
         launch.run_place_heads(
             query_key,
             value,
@@ -155,20 +202,25 @@ class Step:
             self.cache.layers[number],
             geometry.interleaved,
         )
-        attend(
+        quantized = attend(
             self.attention,
             self.cache,
             number,
             buffers.queries,
             buffers.places,
             buffers.attended,
+            buffers.attended_groups if layer.attention_output.quantizes else None,
             self.context,
         )
-        layer.attention_output.multiply(buffers.attended.flatten(1), buffers.delta)
+        return buffers.attended.flatten(1) if quantized is None else quantized
 
 
-def _multiply(matrix: QuantizedMatrix, activation: torch.Tensor, out: torch.Tensor) -> None:
-    if activation.dtype == torch.uint8:
+def _multiply(
+    matrix: QuantizedMatrix, activation: torch.Tensor | UnnormalizedGroups, out: torch.Tensor
+) -> None:
+    if isinstance(activation, UnnormalizedGroups):
+        matrix.multiply_fused(activation, out[0])
+    elif activation.dtype == torch.uint8:
         matrix.multiply_quantized(activation, out)
     else:
         matrix.multiply(activation, out)

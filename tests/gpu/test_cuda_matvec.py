@@ -11,6 +11,7 @@ import yaml
 
 from guardrail.kernels.kquants import activations, cuda_module, cuda_quantize, random_bytes
 from guardrail.kernels.kquants.cuda_course import Course
+from guardrail.kernels.kquants.residual_stream import ResidualStream, UnnormalizedGroups
 from guardrail.kernels.q4k import cuda_matvec as q4k_cuda
 from guardrail.kernels.q4k import exposing as q4k_exposing
 from guardrail.kernels.q4k import geometry as q4k_geometry
@@ -19,6 +20,8 @@ from guardrail.kernels.q4k import reference as q4k_reference
 from guardrail.kernels.q6k import blocks, exposing, geometry, plane, reference
 from guardrail.kernels.q6k import cuda_matvec as q6k_cuda
 from guardrail.kernels.q6k import matvec as q6k_triton
+from guardrail.kernels.reference_decode.launch import run_add_norm
+from helpers.normed_groups import assert_same_groups, normed_groups
 
 pytestmark = [
     pytest.mark.gpu,
@@ -162,23 +165,84 @@ def test_cuda_and_triton_differ_by_rounding_only(seed: int) -> None:
     assert relative_error(cuda4, triton4.double()) < TOLERANCE
 
 
-def products_of(columns: int, seed: int) -> list[Callable[..., None]]:
-    """Give a product of each format, each to be called with activations and an output of 301 rows."""
-    dense, raw4 = plane.split(q6k_blocks(301, columns, seed)), q4k_blocks(301, columns, seed)
-    return [partial(q6k_cuda.launch, "v2_dpl", dense), partial(q4k_cuda.launch, "mmvq", raw4)]
+def products_of(
+    rows: int, columns: int, seed: int
+) -> list[tuple[Callable[..., None], Callable[..., Course]]]:
+    """Give a product of each format, to be called with activations and a destination, and its divisions."""
+    dense, raw4 = plane.split(q6k_blocks(rows, columns, seed)), q4k_blocks(rows, columns, seed)
+    return [
+        (partial(q6k_cuda.launch, "v2_dpl", dense), q6k_cuda.pick_course),
+        (partial(q4k_cuda.launch, "mmvq", raw4), q4k_cuda.pick_course),
+    ]
 
 
-@pytest.mark.parametrize("columns", [256, 3_584, 5_120, 18_944])
-def test_halves_are_staged_as_the_quantizing_kernel_would_have_quantized_them(
-    columns: int, seed: int
+def poisoned_groups(columns: int, epsilon: float = 1e-6) -> UnnormalizedGroups:
+    groups = UnnormalizedGroups.empty(columns, epsilon, DEVICE)
+    groups.groups.fill_(255)
+    groups.squares.fill_(torch.nan)
+    return groups
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3_584, 3_584), (3_584, 18_944), (5_120, 13_824), (32, 256)])
+def test_a_product_is_added_to_the_residual_stream_and_leaves_its_groups(
+    rows: int, columns: int, seed: int
 ) -> None:
-    halves = (vector(columns, seed) * 3).half()
-    halves[32:64] = 0
-    for multiply in products_of(columns, seed):
-        apart, staged = poisoned(301), poisoned(301)
-        multiply(activations.quantize(halves), apart)
-        multiply(halves, staged)
-        assert torch.equal(bits(staged), bits(apart))
+    groups = activations.quantize(vector(columns, seed))
+    before, weight = vector(rows, seed + 1) * 3, vector(rows, seed + 2)
+    products = products_of(rows, columns, seed)
+    if columns <= geometry.pipelined_reach(geometry.BLOCK_UNITS):
+        padded = blocks.pad(q6k_blocks(rows, columns, seed))
+        products.append((partial(q6k_cuda.launch, "v2_pf", padded), q6k_cuda.pick_course))
+    for multiply, pick_course in products:
+        alone, residual, normed = poisoned(rows), before.clone(), poisoned_groups(rows)
+        multiply(groups, alone, course=pick_course(rows, columns // 32, grouped=True))
+        multiply(groups, ResidualStream(residual, weight, normed))
+
+        assert torch.equal(bits(residual), bits(before + alone))
+        largest = (residual * weight).view(-1, 32).abs().amax(-1)
+        scales = normed.groups[:, :4].contiguous().view(torch.float32)[:, 0]
+        assert torch.equal(scales, largest / torch.full_like(largest, 127))
+        assert torch.equal(normed.groups[:, 4:], normed_groups(residual, weight, 0.0)[:, 4:36])
+        assert relative_error(normed.squares, residual.double().square().view(-1, 32).sum(-1)) < TOLERANCE
+
+
+@pytest.mark.parametrize("columns", [256, 3_584, 5_120, 16_640])
+@pytest.mark.parametrize("magnitude", [1e-4, 1.0, 1e6])
+def test_products_complete_the_norm_of_unnormalized_groups(columns: int, magnitude: float, seed: int) -> None:
+    """A scale may be rounded the other way than from float64: 2**-10 of one group."""
+    x, weight, epsilon = vector(columns, seed + 1) * magnitude, vector(columns, seed + 2), 1e-6
+    unnormalized = poisoned_groups(columns, epsilon)
+    add, _ = products_of(columns, 256, seed)[0]
+    add(activations.quantize(torch.zeros(256, device=DEVICE)), ResidualStream(x, weight, unnormalized))
+    expected = normed_groups(x, weight, epsilon)
+    launched = torch.full_like(expected, 255)[None]
+    run_add_norm(x[None], None, weight, None, launched, epsilon)
+    assert_same_groups(launched[0], expected)
+
+    for multiply, _ in products_of(301, columns, seed):
+        apart, completed = poisoned(301), poisoned(301)
+        multiply(expected, apart)
+        multiply(unnormalized, completed)
+        assert relative_error(completed, apart.double()) < 1e-4
+
+
+def test_a_broken_residual_stream_reaches_every_product(seed: int) -> None:
+    before, weight, groups = vector(512, seed), vector(512, seed + 1), poisoned_groups(512)
+    before[40] = torch.nan
+    add, _ = products_of(512, 256, seed)[0]
+    add(activations.quantize(vector(256, seed)), ResidualStream(before, weight, groups))
+    for multiply, _ in products_of(301, 512, seed):
+        output = torch.zeros(301, device=DEVICE)
+        multiply(groups, output)
+        assert output.isnan().all()
+
+
+def test_rows_that_are_no_whole_groups_are_refused(seed: int) -> None:
+    normed = poisoned_groups(320)
+    stream = ResidualStream(vector(301, seed), vector(301, seed), normed)
+    add, _ = products_of(301, 256, seed)[0]
+    with pytest.raises(ValueError, match=r"groups: .* expected 324 contiguous"):
+        add(activations.quantize(vector(256, seed)), stream)
 
 
 @pytest.mark.parametrize("lanes", [16, 32, 64, 128, 256])

@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from guardrail.adapters.launches import recorded
 from guardrail.families import DecodeOptions, Engine, Mode
+from guardrail.kernels.kquants.matrix import QuantizedMatrix
 from guardrail.kernels.reference_decode import faulty_starts
 from guardrail.kernels.reference_decode.engine import DecodeEngine
 from guardrail.kernels.reference_decode.start import start, start_with_reference_arm
@@ -82,6 +84,28 @@ def test_the_reference_arm_differs_by_rounding_and_a_dropped_tail_by_far_more() 
     rounding = (logits[0] - logits[1]).abs().max().item()
     assert rounding > 0
     assert (dropped - logits[1]).abs().max().item() > 4 * rounding
+
+
+def test_products_norm_the_residual_stream_of_a_lone_sequence_and_of_no_other() -> None:
+    norms = []
+    for prompts in ([PROMPT], [PROMPT, PROMPT]):
+        options = replace(OPTIONS, memory_bytes=None, sequences=len(prompts))
+        engine = start(model(), options, "cuda")
+        with recorded() as launched:
+            engine.first_step_logits(prompts, Mode.EAGER)
+        steps = launched.count("embed_tokens")
+        norms.append(launched.count("add_norm") / steps)
+    assert norms == [1, 5]
+
+
+def test_a_norm_in_the_products_differs_from_one_between_them_by_rounding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    within = start(model("qwen2.5-7b"), seven_billion(matvec_threshold=0), "cuda")
+    logits = [within.first_step_logits([PROMPT], Mode.EAGER).logits]
+    monkeypatch.setattr(QuantizedMatrix, "adds_in_place", False)
+    logits.append(within.first_step_logits([PROMPT], Mode.EAGER).logits)
+    assert 0 < (logits[0] - logits[1]).norm() < 0.1 * logits[1].norm()
 
 
 @pytest.mark.parametrize("context", [0, 1641, 3254])

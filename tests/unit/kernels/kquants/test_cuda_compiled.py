@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from guardrail.adapters.cuobjdump import read_binary
 from guardrail.errors import MeasurementError, ToolMissingError
-from guardrail.kernels.kquants import cuda_module, cuda_quantize
+from guardrail.kernels.kquants import cuda_module, cuda_operands, cuda_quantize
 from guardrail.kernels.kquants.cuda_course import FORMAT_MACROS, Course, Product
 from guardrail.kernels.kquants.cuda_module import Macros
+from guardrail.kernels.kquants.residual_stream import ResidualStream, UnnormalizedGroups
 from guardrail.kernels.q4k import cuda_matvec as q4k_cuda
 from guardrail.kernels.q6k import cuda_matvec as q6k_cuda
 from helpers.sass import disassembled
@@ -19,15 +21,24 @@ from helpers.sass import disassembled
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("cuda") is None, reason="cuda-core is not installed")
 
 REGISTERS_PER_SM = 65_536
-ROWS = {"long": (5_120, 432), "short": (27_648, 160)}
+ROWS = {
+    "long": (5_120, 432),
+    "short": (27_648, 160),
+    "hidden": (3_584, 112),
+    "down": (3_584, 592),
+    "heads": (4_608, 112),
+}
+NORMED = UnnormalizedGroups.empty(32, 1e-6, "cpu")
+STREAM = ResidualStream(torch.empty(32), torch.empty(32), NORMED)
+OPERANDS: dict[str, Macros] = {
+    "plain": (),
+    "unnormalized": cuda_operands.read(NORMED).macros,
+    "residual stream": cuda_operands.written(STREAM).macros,
+}
 
 
-SOURCES: dict[str, Macros] = {"groups": (), "halves": (("HALF_VECTOR", 1),)}
-"""What a product may take its activations from."""
-
-
-def cubin_of(product: Product, course: Course, arch: str, folder: Path, source: str = "groups") -> Path:
-    macros = dict(product.compiled_with(course, SOURCES[source]))
+def cubin_of(product: Product, course: Course, arch: str, folder: Path, operands: str = "plain") -> Path:
+    macros = dict(product.compiled_with(course, OPERANDS[operands]))
     path = folder / "kernels.cubin"
     path.write_bytes(cuda_module.compile_cubin(product.source, macros, arch))
     return path
@@ -37,30 +48,35 @@ def products(units: int) -> list[Product]:
     return [q6k_cuda.product("v2_pf", units), q6k_cuda.product("v2_pf_dpl", units), q4k_cuda.product(units)]
 
 
-def course_of(product: Product, rows: int, units: int) -> Course:
+def course_of(product: Product, rows: int, units: int, operands: str = "plain") -> Course:
     formats = q4k_cuda if product.kernel == "cuda_mmvq_q4k" else q6k_cuda
-    return formats.pick_course(rows, units)
+    return formats.pick_course(rows, units, grouped=operands == "residual stream")
 
 
 @pytest.mark.parametrize(
-    ("arch", "row", "source"),
+    ("arch", "row", "operands"),
     [
-        ("sm_86", "short", "groups"),
-        ("sm_86", "short", "halves"),
-        ("sm_90", "short", "groups"),
-        ("sm_90", "short", "halves"),
-        ("sm_90", "long", "groups"),
-        ("sm_90", "long", "halves"),
-        ("sm_120", "long", "groups"),
+        ("sm_86", "short", "plain"),
+        ("sm_86", "short", "unnormalized"),
+        ("sm_86", "down", "residual stream"),
+        ("sm_90", "short", "plain"),
+        ("sm_90", "long", "plain"),
+        ("sm_90", "heads", "unnormalized"),
+        ("sm_90", "short", "unnormalized"),
+        ("sm_90", "hidden", "residual stream"),
+        ("sm_90", "down", "residual stream"),
+        ("sm_90", "long", "residual stream"),
+        ("sm_120", "long", "plain"),
+        ("sm_120", "hidden", "residual stream"),
     ],
 )
 def test_shipped_divisions_keep_their_tiles_in_registers(
-    arch: str, row: str, source: str, tmp_path: Path
+    arch: str, row: str, operands: str, tmp_path: Path
 ) -> None:
     rows, units = ROWS[row]
     for product in products(units):
-        course = course_of(product, rows, units)
-        for kernel in read_binary(cubin_of(product, course, arch, tmp_path, source), "NVRTC"):
+        course = course_of(product, rows, units, operands)
+        for kernel in read_binary(cubin_of(product, course, arch, tmp_path, operands), "NVRTC"):
             assert kernel.stack_bytes == 0, kernel.symbol
             assert kernel.registers * course.threads * course.blocks_per_sm <= REGISTERS_PER_SM
 
@@ -71,11 +87,16 @@ def test_one_block_more_than_fits_makes_the_kernel_spill(tmp_path: Path) -> None
     assert all(kernel.registers == 80 and kernel.stack_bytes > 0 for kernel in read_binary(squeezed, "NVRTC"))
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_weights_are_sent_for_16_bytes_at_a_time_and_before_the_wait(source: str, tmp_path: Path) -> None:
-    for product in products(160):
-        course = course_of(product, 27_648, 160)
-        code = disassembled(cubin_of(product, course, "sm_90", tmp_path, source))
+@pytest.mark.parametrize(
+    ("operands", "row"), [("plain", "short"), ("unnormalized", "short"), ("residual stream", "hidden")]
+)
+def test_weights_are_sent_for_16_bytes_at_a_time_and_before_the_wait(
+    operands: str, row: str, tmp_path: Path
+) -> None:
+    rows, units = ROWS[row]
+    for product in products(units):
+        course = course_of(product, rows, units, operands)
+        code = disassembled(cubin_of(product, course, "sm_90", tmp_path, operands))
         for name, instructions in code.items():
             wait = next(index for index, each in enumerate(instructions) if "ACQBULK" in each)
             wide = [index for index, each in enumerate(instructions) if re.search(r"LDG\.\S*128", each)]

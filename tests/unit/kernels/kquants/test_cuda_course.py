@@ -1,8 +1,11 @@
 import pytest
 import torch
 
-from guardrail.kernels.kquants.cuda_course import Course, Product
+from guardrail.kernels.kquants import cuda_operands
+from guardrail.kernels.kquants.cuda_course import Course, Product, one_round_course
+from guardrail.kernels.kquants.residual_stream import ResidualStream, UnnormalizedGroups
 from guardrail.kernels.q4k import cuda_matvec as q4k_cuda
+from guardrail.kernels.q4k import served
 from guardrail.kernels.q6k import cuda_matvec, geometry
 from guardrail.kernels.q6k.coverage import covered_by_v2_pf
 
@@ -25,6 +28,27 @@ def test_a_block_holds_88_bytes_a_task_and_the_sums_of_its_rows() -> None:
     assert ONE_WARP.shared_bytes(rows=152_064, tasks=80, grid=264) == 7_040
     # 5,120 rows over 132 blocks of 4 teams are 10 rounds of 16 warps.
     assert FOUR_WARPS.shared_bytes(rows=5_120, tasks=216, grid=132) == 216 * 88 + 4 * 10 * 16
+
+
+def test_a_block_that_adds_to_a_residual_stream_computes_one_group_of_rows() -> None:
+    course = Course(threads=512, lanes_per_row=16, tasks_per_lane=4, blocks_per_sm=1)
+    assert course.grid_of_groups(rows=3_584) == 112
+    assert course.shared_bytes(rows=3_584, tasks=56, grid=112, keeps_sums=True) == 56 * 88 + 4 * 32
+    assert FOUR_WARPS.shared_bytes(rows=3_584, tasks=56, grid=112, keeps_sums=True) == 56 * 88 + 4 * 32 * 4
+
+
+@pytest.mark.parametrize(("rows", "threads"), [(48, 512), (64, 384)])
+def test_rows_that_do_not_make_whole_groups_are_refused(rows: int, threads: int) -> None:
+    course = Course(threads, lanes_per_row=16, tasks_per_lane=4, blocks_per_sm=1)
+    with pytest.raises(ValueError, match="a block computes 32 rows in whole rounds"):
+        course.grid_of_groups(rows)
+
+
+@pytest.mark.parametrize(("rows", "lanes", "threads"), [(4_608, 16, 576), (4_096, 16, 512), (512, 64, 256)])
+def test_a_small_matrix_is_one_round_of_the_sms_of_an_h200(rows: int, lanes: int, threads: int) -> None:
+    course = one_round_course(rows, lanes_per_row=lanes, tasks_per_lane=2)
+    assert course == Course(threads, lanes, tasks_per_lane=2, blocks_per_sm=1)
+    assert course.grid(rows, processors=132) == 128
 
 
 def test_a_vector_of_the_longest_declared_row_fits_the_shared_memory_of_every_device() -> None:
@@ -57,6 +81,24 @@ def test_an_unknown_arm_is_refused_by_name() -> None:
         cuda_matvec.product("v3", units=160)
     with pytest.raises(ValueError, match=r"arm 'v2': the q4_K product in CUDA C\+\+ has mmvq"):
         q4k_cuda.launch("v2", torch.empty(0), torch.empty(0), torch.empty(0))
+
+
+@pytest.mark.parametrize("wrong", ["residual", "norm_weight", "groups", "squares"])
+def test_a_residual_stream_whose_tensors_do_not_fit_is_refused(wrong: str) -> None:
+    residual = torch.zeros(64, dtype=torch.float64 if wrong == "residual" else torch.float32)
+    norm_weight = torch.zeros(32 if wrong == "norm_weight" else 64)
+    groups = torch.zeros(2, 40 if wrong == "groups" else 36, dtype=torch.uint8)
+    squares = torch.zeros(64)[::32] if wrong == "squares" else torch.zeros(2)
+    stream = ResidualStream(residual, norm_weight, UnnormalizedGroups(groups, squares, 1e-6))
+    with pytest.raises(ValueError, match=rf"{wrong}: .* expected"):
+        cuda_operands.written(stream)
+
+
+def test_an_arm_in_triton_refuses_what_the_norms_are_left_in() -> None:
+    normed, vector = UnnormalizedGroups.empty(256, 1e-6, "cpu"), torch.zeros(4)
+    raw = torch.zeros(4, 1, 144, dtype=torch.uint8)
+    with pytest.raises(ValueError, match="arm mmvq in Triton reads q8 groups and writes a vector"):
+        served.launch("mmvq", raw, normed, vector)
 
 
 @pytest.mark.parametrize("wrong", ["weights", "activations", "output", "units"])

@@ -40,20 +40,14 @@ def product(made, tokens, dtype=torch.float32):
     return vector, out, launched
 
 
-def symbols(*names, columns=256, dtype=torch.float32):
-    """Name the kernels that are launched: CUDA C++ ones where they serve, which compute whole blocks.
-
-    Their products quantize halves themselves.
-    """
+def symbols(*names, columns=256):
+    """Name the kernels that are launched: CUDA C++ ones where they serve, which compute whole blocks."""
     if not cuda_module.serves(torch.empty(0, device=DEVICE)):
         return list(names)
     whole = ("mmvq_v2", "mmvq_v2_dpl", "mmvq_v2_pf", "mmvq_v2_pf_dpl", "mmvq_q4k")
     in_cuda = {"quantize_q8": "cuda_quantize"}
     in_cuda |= {name: f"cuda_{name}" for name in whole if columns % 256 == 0}
-    launched = [in_cuda.get(name, name) for name in names]
-    if dtype == torch.float16 and launched[-1].startswith("cuda_"):
-        launched.remove("cuda_quantize")
-    return launched
+    return [in_cuda.get(name, name) for name in names]
 
 
 def relative_error(out, expected):
@@ -79,7 +73,7 @@ def test_one_token_is_quantized_and_multiplied_by_the_arm_of_the_gate(quantizati
     vector, out, launched = product(made, 1, dtype)
     weights = DEQUANTIZE[quantization](raw)[:, : made.columns]
     expected = activations.dequantize(activations.quantize(vector)) @ weights.T
-    assert launched == symbols("quantize_q8", kernel, columns=made.columns, dtype=dtype)
+    assert launched == symbols("quantize_q8", kernel, columns=made.columns)
     assert relative_error(out, expected) < 1e-6
 
 

@@ -86,11 +86,11 @@ def test_every_matrix_is_served_and_named_with_its_arm(engine: DecodeEngine) -> 
     assert not any(row.accidental for row in engine.arms())
 
 
-def test_a_layer_is_eleven_launches_and_twelve_where_values_are_a_matrix_of_their_own(
+def test_a_layer_is_ten_launches_and_eleven_where_values_are_a_matrix_of_their_own(
     engine: DecodeEngine,
 ) -> None:
     def layer(*queries_keys_values: str, down: str) -> list[str]:
-        attention = ["place_heads", "attend_segments", "reduce_segments", "quantize_q8", "mmvq_q4k"]
+        attention = ["place_heads", "attend_segments", "reduce_segments", "mmvq_q4k"]
         return [*queries_keys_values, *attention, "add_norm", "mmvq_q4k", "silu_product", down]
 
     with recorded() as launched:

@@ -7,6 +7,7 @@ import torch
 
 from guardrail.kernels.kquants import activations
 from guardrail.kernels.reference_decode import launch, tuning
+from helpers.normed_groups import assert_same_groups, normed_groups
 
 EPSILON = 1e-6
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -42,12 +43,24 @@ def test_a_norm_without_a_delta_leaves_the_residual_alone() -> None:
     assert normed.square().mean().item() == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_quantizing_norm_gives_the_bytes_of_the_reference_quantizer() -> None:
-    residual, weight = drawn(2, 2304), drawn(2304, seed=5)
+def test_a_quantizing_norm_quantizes_before_the_root_and_scales_by_it() -> None:
+    residual, weight = 3 * drawn(2, 2304), drawn(2304, seed=5)
     normed, groups = torch.empty(2, 2304), torch.zeros(2, 72, 40, dtype=torch.uint8)
     launch.run_add_norm(residual, None, weight, None, normed, EPSILON)
     launch.run_add_norm(residual, None, weight, None, groups, EPSILON)
-    assert torch.equal(groups, torch.stack([activations.quantize(row) for row in normed]))
+    assert_same_groups(groups, normed_groups(residual, weight, EPSILON))
+    # Half of a step, and the scale's own rounding over 127 steps.
+    allowed = (0.5 + 127 * 2**-11) * activations.scales(groups).double().repeat_interleave(32, -1)
+    assert ((activations.dequantize(groups) - normed.double()).abs() <= allowed).all()
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in multiply:RuntimeWarning")
+@pytest.mark.parametrize("broken", [torch.nan, torch.inf])
+def test_a_broken_residual_reaches_the_products(broken: float) -> None:
+    residual, groups = drawn(1, 256), torch.zeros(1, 8, 40, dtype=torch.uint8)
+    residual[0, 40] = broken
+    launch.run_add_norm(residual, None, torch.ones(256), None, groups, EPSILON)
+    assert activations.scales(groups)[0, 1].isnan()
 
 
 @pytest.mark.parametrize("quantized", [True, False])

@@ -1,0 +1,25 @@
+"""The RMS norm as q8 groups, quantized before its root is known, in torch."""
+
+import torch
+
+from guardrail.kernels.kquants import activations
+
+
+def normed_groups(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
+    """Quantize ``x * weight`` in float32, and divide the scales by the root mean square in float64."""
+    weighted: torch.Tensor = (x * weight).view(*x.shape[:-1], -1, 32)
+    largest = weighted.abs().amax(-1)
+    scale = largest / torch.full_like(largest, 127)
+    values = torch.where(scale.unsqueeze(-1) > 0, weighted / scale.unsqueeze(-1), 0).round().clamp(-127, 127)
+    root = (x.double().square().mean(-1, keepdim=True) + epsilon).sqrt()
+    return activations.assemble(values.to(torch.int8), (scale.double() / root).to(torch.float16))
+
+
+def assert_same_groups(actual: torch.Tensor, expected: torch.Tensor) -> None:
+    """Ask for the same values, and for scales rounded from numbers that are float32 roundings apart."""
+    assert torch.equal(actual[..., 4:], expected[..., 4:])
+    assert torch.equal(actual[..., 2:4], expected[..., 2:4])
+    bits = [activations.scales(groups).view(torch.int16).int() for groups in (actual, expected)]
+    steps = bits[0] - bits[1]
+    assert steps.abs().max() <= 1
+    assert (steps != 0).float().mean() < 0.02
