@@ -14,7 +14,7 @@ pytestmark = pytest.mark.gpu
 
 
 def checked(folder: Path, pattern: str, *options: str) -> dict[str, str]:
-    """Check guards, the bundled ones by default, from the command line, and give the status of each."""
+    """Check bundled guards from the command line, and give the status of each."""
     report = folder / "report.json"
     command = [sys.executable, "-m", "guardrail", "check", "--fresh", "--only", pattern, *options]
     ended = subprocess.run(
@@ -42,8 +42,7 @@ def test_the_bounds_on_the_tiny_model_are_seen_to_turn_red(tmp_path: Path) -> No
 
 
 def test_logits_of_7b_are_the_reference_arm_s_but_for_rounding(tmp_path: Path) -> None:
-    guards = str(ROOT / "tests" / "data" / "guards" / "logits-7b.yaml")
-    status = checked(tmp_path, "logits-7b-*", "--guards", guards)["logits-7b-reference"]
+    status = checked(tmp_path, "logits-7b-*")["logits-7b-reference"]
     if status == "skipped":
         pytest.skip("the guard is for an H200")
     assert status == "pass"
