@@ -31,6 +31,8 @@ from guardrail.kernels.int4_attention import launch
 from guardrail.kernels.int4_attention.manifest import FAMILY
 from guardrail.kernels.int4_attention.served_trials import ServedAttention
 from guardrail.kernels.int4_attention.write_trials import ServedWrite
+from guardrail.kernels.q6k import served_trials as q6k_trials
+from guardrail.kernels.q6k.manifest import FAMILY as Q6K
 from guardrail.records.launch import WorkKind
 from guardrail.traces.ncu_csv import read_ncu_csv
 
@@ -49,6 +51,8 @@ def subjects() -> dict[str, Callable[[], object]]:
     }
     scores = torch.randn(8192, 8192, device="cuda")
     calls["softmax of 8192 x 8192"] = lambda: torch.softmax(scores, dim=-1)
+    calls["sums of 8192 rows of 8192"] = lambda: scores.sum(dim=-1)
+    calls["copy of 8192 x 8192 transposed"] = lambda: scores.T.contiguous()
     attention = FAMILY.subjects()["served_attention"].timed_cases
     for name in ("decode-90k", "verify-90k"):
         trial = ServedAttention(attention[name], 0, "cuda")
@@ -57,8 +61,13 @@ def subjects() -> dict[str, Callable[[], object]]:
         )
     drafter = ServedAttention(attention["drafter-24k"], 0, "cuda")
     calls["attend drafter-24k"] = lambda: drafter.launch("2d")
-    write = ServedWrite(FAMILY.subjects()["served_write"].timed_cases["prefill-8k"], 0, "cuda")
-    calls["write_cache prefill-8k"] = lambda: write.launch("write")
+    prefill = FAMILY.subjects()["served_write"].timed_cases["prefill-8k"]
+    for name, blocks in (("8k", 512), ("32k", 2048)):
+        write = ServedWrite({**prefill, "blocks": blocks}, 0, "cuda")
+        calls[f"write_cache prefill-{name}"] = lambda write=write: write.launch("write")
+    product = Q6K.subjects()["served_matvec"].timed_cases["lm-head-14b"]
+    lm_head = q6k_trials.random(product, 0, "cuda")
+    calls["mmvq_v2_dpl lm-head-14b"] = lambda: lm_head.launch("v2_dpl")
     for rows in (1024, 2048, 4096, 8192):
         one, other, out = (torch.randn(rows, rows, dtype=torch.bfloat16, device="cuda") for _ in range(3))
         calls[f"bf16 product of {rows}"] = lambda one=one, other=other, out=out: torch.matmul(

@@ -23,7 +23,7 @@ _ON_7B = {
     "guardrail reanchor pace": "guardrail reanchor pace-7b --guards guards-7b.yaml",
     "guardrail history pace": "guardrail history pace-7b --guards guards-7b.yaml",
     "guards.yaml; git": "guards-7b.yaml; git",
-    "-3.7%": "-2.5%",
+    "-3.7%": "-1.8%",
 }
 """What is another word in the story of 7B's geometry."""
 
