@@ -7,12 +7,13 @@ from guardrail.kernels.kquants import activations
 
 def normed_groups(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
     """Quantize ``x * weight`` in float32, and divide the scales by the root mean square in float64."""
-    weighted: torch.Tensor = (x * weight).view(*x.shape[:-1], -1, 32)
+    weighted = (x * weight).view(*x.shape[:-1], -1, 32)
     largest = weighted.abs().amax(-1)
     scale = largest / torch.full_like(largest, 127)
     values = torch.where(scale.unsqueeze(-1) > 0, weighted / scale.unsqueeze(-1), 0).round().clamp(-127, 127)
     root = (x.double().square().mean(-1, keepdim=True) + epsilon).sqrt()
-    return activations.assemble(values.to(torch.int8), (scale.double() / root).to(torch.float16))
+    groups: torch.Tensor = activations.assemble(values.to(torch.int8), (scale.double() / root).half())
+    return groups
 
 
 def assert_same_groups(actual: torch.Tensor, expected: torch.Tensor) -> None:

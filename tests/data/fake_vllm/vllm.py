@@ -11,6 +11,8 @@ from types import SimpleNamespace
 VOCABULARY = 32
 BLOCK = 16
 KV_TOKENS = 4096
+COMPILING = "Compiling a graph for compile range (1, 512) takes 0.10 s"
+LOADING = "Directly load the compiled graph(s) for compile range (1, 512) from the cache, took 0.01 s"
 
 
 def setting(name: str, default: str = "0") -> float:
@@ -31,7 +33,8 @@ class LLM:
         self._cached: list[list[int]] = []
         self._waiting: list[SimpleNamespace] = []
         self._served = 0
-        self._step = setting("STEP_SECONDS", "0.002") + (setting("WARM_SECONDS") if _is_warm() else 0.0)
+        warm = _is_warm()
+        self._step = setting("STEP_SECONDS", "0.002") + (setting("WARM_SECONDS") if warm else 0.0)
         cache = SimpleNamespace(
             num_gpu_blocks=KV_TOKENS // BLOCK,
             block_size=BLOCK,
@@ -43,6 +46,7 @@ class LLM:
             "INFO 01-01 00:00:00 [core.py:1] Initializing a V1 LLM engine (v0.27.1) with config: "
             f"model='{arguments['model']}', max_seq_len=512, kv_cache_dtype=auto, enforce_eager=True\n"
             "INFO 01-01 00:00:01 [worker.py:1] Model loading took 1.5 GiB memory and 1.0 seconds\n"
+            f"INFO 01-01 00:00:01 [backends.py:1] {LOADING if warm else COMPILING}\n"
             "INFO 01-01 00:00:02 [worker.py:2] Available KV cache memory: 0.5 GiB\n"
             f"INFO 01-01 00:00:02 [kv.py:1] GPU KV cache size: {KV_TOKENS:,} tokens\n"
             "INFO 01-01 00:00:02 [kv.py:2] Maximum concurrency for 512 tokens per request: 8.00x\n"

@@ -202,8 +202,8 @@ def test_keys_that_do_not_fit_together_are_refused(metric, keys, message):
 
 
 def test_an_engine_is_booted_for_its_budget_and_never_taken_from_the_cache(tmp_path):
-    fake_engine(tmp_path, "stock.yaml")
-    subject = FileSubject.read(fake_engine(tmp_path))
+    fake_engine(tmp_path, "stock.yaml", own_cache=False)
+    subject = FileSubject.read(fake_engine(tmp_path, own_cache=False))
     context = Context({}, None, interpreted=True, folder=str(tmp_path))
     asked = guard(against="stock.yaml", planned_bytes=0)
     found, ((task,),) = measured(KvBudgetProbe(), asked, subject, context)
