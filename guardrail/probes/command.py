@@ -17,8 +17,10 @@ from guardrail.probes.command_guard import (
     words_of,
 )
 from guardrail.probes.interface import Context, Measuring, Probe
+from guardrail.probes.memory_rate import believable
 from guardrail.records.measurement import Finding, Measurement, Unmeasured
 from guardrail.records.task import Done, Environment, Task
+from guardrail.spec.profiles import DeviceProfile
 from guardrail.stats.intervals import NO_INTERVAL, median_interval, samples_needed
 from guardrail.stats.paired import ratio_interval
 from guardrail.stats.replays import find_replays
@@ -58,11 +60,12 @@ class CommandProbe(Probe[CommandGuard]):
                 if not isinstance(outcome, Done):
                     return [Unmeasured(outcome.reason)]
                 runs[arm].append(outcome.value)
-        where = _place(context)
+        device = _device(context)
+        where = {} if device is None else {"profile": device.name}
         return [
             _pair(name, runs["against"], runs["subject"], where)
             if selection.ratio
-            else _summarise(name, selection, runs["subject"], where)
+            else believable(_summarise(name, selection, runs["subject"], where), selection.bytes_each, device)
             for name, selection in guard.metrics.items()
         ]
 
@@ -96,15 +99,10 @@ def _task(guard: CommandGuard, words: Sequence[str], folder: str, run: int) -> T
     )
 
 
-def _place(context: Context) -> dict[str, str]:
-    """Name this machine's device profile, which bounds may be keyed by."""
-    here = (
-        device.name
-        for device in context.devices.values()
-        if context.gpu_name is not None and device.device_name == context.gpu_name
-    )
-    profile = next(here, None)
-    return {} if profile is None else {"profile": profile}
+def _device(context: Context) -> DeviceProfile | None:
+    """Give this machine's device profile, which bounds may be keyed by."""
+    here = (device for device in context.devices.values() if device.device_name == context.gpu_name)
+    return next(here, None)
 
 
 def _summarise(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, field_validator, model_validator
 
+from guardrail.probes.memory_rate import RATE
 from guardrail.results.readers import READERS, require_selector
 from guardrail.spec.fields import Strict, Text
 from guardrail.spec.guards import Guard
@@ -34,6 +35,12 @@ class Selection(Strict):
     unit: str | None = Field(None, description="Unit, where the format does not tell.")
     exact: bool = Field(False, description="Counted, not timed: every run must give the same number.")
     ratio: bool = Field(False, description="Over what the file under 'against' gives, paired by run.")
+    bytes_each: int | None = Field(
+        None,
+        gt=0,
+        description="Bytes that each of what is counted reads of the device's memory, as the weights of a "
+        "token: a rate that the memory cannot deliver is an error.",
+    )
 
     @property
     def selectors(self) -> dict[str, str]:
@@ -111,6 +118,12 @@ class CommandGuard(Guard):
                 require_selector(self.reader, selection.selector)
             if wanted != "name" and selection.unit is None:
                 raise ValueError(f"metric {name}: give it a 'unit'; a {self.reader} output has none")
+            if selection.bytes_each is not None and (selection.ratio or selection.exact):
+                raise ValueError(f"metric {name}: 'bytes_each' goes with a rate, not with 'ratio' or 'exact'")
+            if selection.bytes_each is not None and not (selection.unit or RATE).endswith(RATE):
+                raise ValueError(
+                    f"metric {name}: 'bytes_each' goes with a rate, and {selection.unit} is none"
+                )
         for key in self.workload:
             require_selector(self.reader, key)
         self._require_pairs()

@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from guardrail.compiled.file_subject import FileSubject
 from guardrail.probes.command import CommandProbe, ControlRun
@@ -21,7 +22,7 @@ print(json.dumps({"rate": float(os.environ.get("RATE", 50)), "tokens": 7, "n": i
 RATE = {"rate": {"path": "rate", "unit": "tokens/s"}}
 H200 = DeviceProfile(
     name="h200", title="H200", device_name="NVIDIA H200", arch="sm_90", sm_count=132, l2_bytes=1,
-    dram_bytes_per_second=1, memory_bytes=1,
+    dram_bytes_per_second=4_800_000_000_000, memory_bytes=1,
 )  # fmt: skip
 
 
@@ -242,3 +243,53 @@ def test_a_base_that_is_a_copy_or_gives_no_rate_is_no_ratio(subject):
 def test_a_ratio_without_pairs_is_refused(changes, fault):
     with pytest.raises(ValueError, match=fault):
         guard(**changes)
+
+
+WEIGHED = {"rate": {"path": "rate", "unit": "tokens/s", "bytes_each": 4_369_225_728}}
+
+
+def weighed(subject, rate, gpu_name="NVIDIA H200"):
+    here = context(subject, devices={"h200": H200}, gpu_name=gpu_name)
+    return measured(CommandProbe(), guard(metrics=WEIGHED), subject, here, runs(*[rate] * 6))[0]
+
+
+def test_a_rate_that_the_memory_cannot_deliver_is_no_measurement(subject):
+    assert weighed(subject, 1580.0) == [
+        Unmeasured(
+            "rate: 1580 tokens/s of 4,369,225,728 bytes each take 6.9e+12 B/s, and the memory of h200 "
+            "delivers 4.8e+12 at most: the work was not done, or less of it than 'bytes_each' says"
+        )
+    ]
+
+
+def test_a_rate_that_it_can_deliver_tells_its_share(subject):
+    assert sentences(by_metric(weighed(subject, 622.5))["rate"])[1:] == [
+        "622.5 tokens/s of 4,369,225,728 bytes each take 2.72e+12 B/s, 57% of what the memory of h200 "
+        "delivers at most"
+    ]
+
+
+def test_a_rate_on_an_unknown_device_says_that_it_was_not_held_against_one(subject):
+    assert sentences(by_metric(weighed(subject, 1580.0, "NVIDIA H100"))["rate"])[1:] == [
+        "4,369,225,728 bytes each were not held against a memory rate: no profile is of this GPU"
+    ]
+
+
+def test_the_unit_that_a_format_has_must_be_a_rates_too(subject):
+    by_name = {"rate": {"name": "rate", "bytes_each": 1}}
+    asked = guard(metrics=by_name, reader="llama-bench")
+    found, _ = measured(CommandProbe(), asked, subject, context(subject), runs(*[1.0] * 6, unit="ms"))
+    assert found == [Unmeasured("rate: 'bytes_each' goes with a rate, and its unit is ms")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"unit": "ms"}, "'bytes_each' goes with a rate, and ms is none"),
+        ({"exact": True}, "'bytes_each' goes with a rate, not with 'ratio' or 'exact'"),
+        ({"bytes_each": 0}, "Input should be greater than 0"),
+    ],
+)
+def test_bytes_of_what_is_no_rate_are_refused(changes, message):
+    with pytest.raises(ValidationError, match=message):
+        guard(metrics={"rate": WEIGHED["rate"] | changes})
