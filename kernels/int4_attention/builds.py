@@ -55,7 +55,10 @@ def segment_builds() -> tuple[Build, ...]:
 
 
 def reduction_builds() -> tuple[Build, ...]:
-    """Compile a head size of 256, with outputs left rotated and rotated back, and the latter of 128."""
+    """Compile a head size of 256, with outputs left rotated and rotated back, and the latter of 128.
+
+    The last writes q8 groups, as a decode step has it.
+    """
     signature = {"output_ptr": "*fp16:16", **_PARTIALS, "seq_lens_ptr": "*i32:16"}
     signature |= {"query_starts_ptr": "*i32:16", **_SCRATCH, **_OUTPUT_STRIDES}
     constants: dict[str, Scalar | None] = {
@@ -69,6 +72,7 @@ def reduction_builds() -> tuple[Build, ...]:
         "DIMS": tuning.REDUCED_DIMS,
         "PDL": False,
     }
+    of_128 = {"HEAD_SIZE": 128, "HEAD_PADDED": 128, "DIMS": 128}
     return (
         Build("head256", signature, {**constants, "signs_ptr": None}, tuning.REDUCTION_WARPS),
         Build(
@@ -80,7 +84,13 @@ def reduction_builds() -> tuple[Build, ...]:
         Build(
             "head128-rotated",
             {**signature, **_SIGNS},
-            {**constants, "HEAD_SIZE": 128, "HEAD_PADDED": 128, "DIMS": 128},
+            {**constants, **of_128},
+            tuning.rotated_reduction_warps(128),
+        ),
+        Build(
+            "head128-quantized",
+            {**signature, **_SIGNS, "groups_ptr": "*u8:16"},
+            {**{name: value for name, value in constants.items() if name != "groups_ptr"}, **of_128},
             tuning.rotated_reduction_warps(128),
         ),
     )

@@ -12,6 +12,7 @@ from guardrail.kernels.int4_attention.cache_layout import CacheViews
 from guardrail.kernels.int4_attention.reduce_segments import reduce_segments
 from guardrail.kernels.int4_attention.rotate_rows import rotate_rows
 from guardrail.kernels.int4_attention.write_cache import write_cache
+from guardrail.kernels.kquants.geometry import GROUP_ELEMENTS
 from guardrail.kernels.programmatic_launch import host
 
 
@@ -45,7 +46,7 @@ class Batch:
     """Whether queries were rotated with `signs` already, and outputs alone are left to rotate."""
     quantized: torch.Tensor | None = None
     """Where the 3D arm writes its outputs as q8 groups instead, uint8 [tokens, query heads * head size / 32,
-    40], contiguous, of a head size in multiples of 32."""
+    40], contiguous; a head's rows are whole groups. The 2D arm writes its outputs as they are."""
     programmatic: bool = False
     """Whether the 3D arm's kernels start while what is ahead of them in the stream still runs. In a captured
     decode step that hides their start; between other kernels it gains nothing. They read `seq_lens` and
@@ -114,9 +115,13 @@ def run_3d(batch: Batch, output: torch.Tensor, scratch: Scratch, shape: tuning.S
 
     Args:
         batch: The call.
-        output: [tokens, query heads, head size]; rows of padding tokens stay untouched.
+        output: [tokens, query heads, head size], where `batch.quantized` does not take the outputs; rows of
+            padding tokens stay untouched.
         scratch: At least one row for each token.
         shape: Launch shape; the device's own where none is given.
+
+    Raises:
+        ValueError: The outputs are to be quantized, and the rows of a head are no whole groups.
     """
     shape = shape or batch.shape()
     batch = rotate_queries(batch, output)
@@ -168,8 +173,14 @@ def launch_segments(batch: Batch, scratch: Scratch, shape: tuning.Shape) -> None
 
 
 def launch_reduction(batch: Batch, output: torch.Tensor, scratch: Scratch, shape: tuning.Shape) -> None:
-    """Combine the partial results into the outputs, and rotate these back where the batch asks for it."""
+    """Combine the partial results into the outputs, and rotate these back where the batch asks for it.
+
+    Raises:
+        ValueError: The outputs are to be quantized, and the rows of a head are no whole groups.
+    """
     head_size = batch.cache.head_size
+    if batch.quantized is not None and head_size % GROUP_ELEMENTS:
+        raise ValueError(f"a head size of {head_size} is no whole number of q8 groups of {GROUP_ELEMENTS}")
     head_padded = tuning.padded(head_size)
     if batch.signs is None:
         dims, warps = tuning.REDUCED_DIMS, tuning.REDUCTION_WARPS

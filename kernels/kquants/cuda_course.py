@@ -26,7 +26,7 @@ _LONGEST_COURSE = 64
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A division of the work; the sums' bits depend on `lanes_per_row` alone."""
+    """A division of the work; the sums' bits depend on `lanes_per_row` alone, a norm's on `threads`."""
 
     threads: int
     """Threads of a block."""

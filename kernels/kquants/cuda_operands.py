@@ -59,7 +59,7 @@ def read(activations: Activations) -> Operand:
         return Operand(columns, (), (activations,))
     check("groups", activations.groups, torch.uint8, groups * geometry.UNNORMALIZED_BYTES)
     check("squares", activations.squares, torch.float32, groups)
-    arguments = (activations.groups, activations.squares, activations.epsilon)
+    arguments = (activations.groups, activations.squares, float(activations.epsilon))
     return Operand(columns, (("UNNORMALIZED", 1), *_UNNORMALIZED), arguments)
 
 

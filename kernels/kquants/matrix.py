@@ -6,10 +6,11 @@ from typing import Protocol
 import torch
 
 from guardrail.families.interface import Case, Choice
-from guardrail.kernels.kquants import activations, dequantized, geometry, served
+from guardrail.kernels.kquants import dequantized, geometry, served
+from guardrail.kernels.kquants.activations import dequantize, empty
 from guardrail.kernels.kquants.arm_counts import ArmCounts
 from guardrail.kernels.kquants.cuda_course import processors
-from guardrail.kernels.kquants.cuda_operands import Activations, Destination
+from guardrail.kernels.kquants.cuda_operands import Activations, Destination, plain_operands
 from guardrail.kernels.kquants.gate import FALLBACK
 from guardrail.kernels.q4k.weights import Q4KWeights
 from guardrail.kernels.q6k.weights import Q6KWeights
@@ -41,7 +42,7 @@ class Weights(Protocol):
     def stored(self, arm: str) -> torch.Tensor:
         """Give the tensor that an arm reads."""
 
-    def fuses(self, arm: str) -> bool:
+    def takes_part_in_norms(self, arm: str) -> bool:
         """Say whether an arm takes part in the norms of a residual stream."""
 
     def launch(
@@ -85,7 +86,7 @@ class QuantizedMatrix:
         self._axes = {"id": self.columns, "rows": self.rows, "threshold": threshold, **weights.axes()}
         if block_units is not None:
             self._axes["block_units"] = block_units
-        self._groups = activations.empty(1, self.columns, weights.blocks.device)
+        self._groups = empty(1, self.columns, weights.blocks.device)
 
     @classmethod
     def from_raw(
@@ -175,19 +176,27 @@ class QuantizedMatrix:
             served.quantize_into(vector, self._groups)
             self._weights.launch(choice.arm, self._groups[0], out[0], self._block_units)
 
-    def multiply_quantized(self, groups: torch.Tensor, out: torch.Tensor) -> None:
+    def multiply_quantized(self, activations: Activations, out: Destination) -> None:
         """Multiply activations that are quantized already, so that matrices can share one quantization.
 
         Args:
-            groups: [tokens, columns / 32, 40] uint8 q8 groups, contiguous.
-            out: [tokens, rows] float32, written.
+            activations: [tokens, columns / 32, 40] uint8 q8 groups, contiguous; or unnormalized ones of one
+                token, where the matrix `completes_norms`.
+            out: [tokens, rows] float32, written; or the residual stream that the product of one token is
+                added to, where the matrix `adds_in_place`.
+
+        Raises:
+            ValueError: The operands ask for a norm, and the arm takes no part in norms.
         """
-        choice = self._count(len(groups))
+        choice = self._count(len(activations) if isinstance(activations, torch.Tensor) else 1)
         if choice.arm == FALLBACK:
-            vectors = activations.dequantize(groups, torch.float32)
-            dequantized.multiply(self._weights.blocks, self._weights.dequantize, vectors, out)
-        else:
-            self._weights.launch(choice.arm, groups[0], out[0], self._block_units)
+            groups, output = plain_operands(choice.arm, activations, out)
+            vectors = dequantize(groups, torch.float32)
+            dequantized.multiply(self._weights.blocks, self._weights.dequantize, vectors, output)
+            return
+        operand = activations[0] if isinstance(activations, torch.Tensor) else activations
+        destination = out[0] if isinstance(out, torch.Tensor) else out
+        self._weights.launch(choice.arm, operand, destination, self._block_units)
 
     @property
     def quantizes(self) -> bool:
@@ -195,29 +204,19 @@ class QuantizedMatrix:
         return self.choice(tokens=1).arm != FALLBACK
 
     @property
-    def fuses(self) -> bool:
-        """Whether the product of one token can complete the norm of what it reads."""
-        return self.quantizes and self._weights.fuses(self.choice(tokens=1).arm)
+    def completes_norms(self) -> bool:
+        """Whether its product of one token can complete the norm of unnormalized groups."""
+        return self.quantizes and self._weights.takes_part_in_norms(self.choice(tokens=1).arm)
 
     @property
     def adds_in_place(self) -> bool:
-        """Whether its product can be added to a residual stream that its rows belong to.
+        """Whether its product of one token can be added to a residual stream, whose norm it leaves to others.
 
         Each block adds the rows of one q8 group. Where there are more groups than SMs, some SMs would compute
         two while the others wait, for longer than a norm of its own takes.
         """
         groups, rest = divmod(self.rows, geometry.GROUP_ELEMENTS)
-        return self.fuses and rest == 0 and groups <= processors(self._groups.device.index)
-
-    def multiply_fused(self, activations: Activations, out: Destination) -> None:
-        """Multiply one token's activations where the matrix `fuses`.
-
-        Args:
-            activations: [columns / 32, 40] uint8 q8 groups, contiguous; or unnormalized groups.
-            out: [rows] float32, written; or, where the matrix `adds_in_place`, the residual stream that the
-                product is added to.
-        """
-        self._weights.launch(self._count(1).arm, activations, out, self._block_units)
+        return self.completes_norms and rest == 0 and groups <= processors(self._groups.device.index)
 
     def _count(self, tokens: int) -> Choice:
         """Pick an arm and count the product, told apart by whether what the weights lack decided."""

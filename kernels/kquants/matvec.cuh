@@ -1,12 +1,13 @@
 // The course of a matrix-vector product, shared by formats and arms.
 //
 // Compiled with: THREADS of a block, LANES_PER_ROW (a team), TASKS_PER_LANE of a tile, BLOCKS_PER_SM that
-// registers are kept for, for the pipelined arms PIPELINED_TASKS, where its activations come from, and where the
-// product goes.
+// registers are kept for, for the pipelined arms PIPELINED_TASKS, where its activations come from, and where
+// the product goes.
 //
 // What lane l of a team adds up is task l, then l + LANES_PER_ROW and so on; then come a butterfly over the
 // lanes and a tree over the warps. None of it depends on the arm, the layout, or TASKS_PER_LANE, so these
-// give the same bits. Every operation is an explicit single rounding: the compiler fuses none.
+// give the same bits; the root of a norm is summed by all THREADS. Every operation is an explicit single
+// rounding: the compiler fuses none.
 #pragma once
 
 #include "activations.cuh"
@@ -54,11 +55,11 @@ __device__ __forceinline__ void multiply(
     int row = Destination::first_row() + threadIdx.x / LANES_PER_ROW;
     int first = lane, end = row < rows_end ? used : 0;
 
-    // Weights depend on no other kernel. The branch keeps their loads ahead of the wait: without one, the
-    // assembler moves the wait up.
+    // Weights depend on no other kernel. The branch keeps their loads ahead of the wait: without one that the
+    // compiler cannot decide, the assembler moves the wait up.
     Tile<Format> next;
     let_next_kernel_start();
-    if (row < rows_end) next.load(weights + row * row_bytes, first, end, blocks);
+    if (row < rows) next.load(weights + row * row_bytes, first, end, blocks);
     wait_for_previous_kernel();
     const Destination::Fetched fetched = destination.fetch();
     activations.stage<Format>(staged);

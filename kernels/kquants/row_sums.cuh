@@ -6,6 +6,7 @@ constexpr int TEAMS = THREADS / LANES_PER_ROW;
 constexpr int WARPS_PER_ROW = LANES_PER_ROW < WARP ? 1 : LANES_PER_ROW / WARP;
 constexpr int LANES_TOGETHER = LANES_PER_ROW < WARP ? LANES_PER_ROW : WARP;
 static_assert(THREADS % LANES_PER_ROW == 0, "a block holds whole teams");
+static_assert(THREADS % WARP == 0, "a block holds whole warps");
 
 __device__ __forceinline__ float sum_of_lanes(float total) {
 #pragma unroll

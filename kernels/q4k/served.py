@@ -10,7 +10,7 @@ from guardrail.kernels.kquants.geometry import BLOCK_ELEMENTS
 from guardrail.kernels.q4k import cuda_matvec, matvec
 
 
-def fuses(arm: str, weights: torch.Tensor, columns: int) -> bool:
+def takes_part_in_norms(arm: str, weights: torch.Tensor, columns: int) -> bool:
     """Say whether an arm takes part in the norms of a residual stream, as the one in CUDA C++ does.
 
     A row that ends within a block is Triton's: the CUDA C++ arm computes whole blocks.
@@ -35,14 +35,14 @@ def launch(
     Args:
         arm: As there.
         weights: As there.
-        activations: As there; or unnormalized groups, where the arm `fuses`.
-        output: As there; or a residual stream, where the arm `fuses`.
+        activations: As there; or unnormalized groups, where the arm takes part in norms.
+        output: As there; or a residual stream, where the arm does.
         **options: What Triton's arms alone are launched with.
 
     Raises:
-        ValueError: The operands are those of an arm that fuses, and this one does not.
+        ValueError: The operands ask for a norm, and the arm takes no part in norms.
     """
-    if fuses(arm, weights, columns_of(activations)):
+    if takes_part_in_norms(arm, weights, columns_of(activations)):
         cuda_matvec.launch(arm, weights, activations, output)
     else:
         matvec.launch(arm, weights, *plain_operands(arm, activations, output), **options)

@@ -45,9 +45,9 @@ class Q4KWeights:
         """Give the tensor that an arm reads: the same for every arm."""
         return self.blocks
 
-    def fuses(self, arm: str) -> bool:
+    def takes_part_in_norms(self, arm: str) -> bool:
         """Say whether an arm takes part in the norms of a residual stream."""
-        return served.fuses(arm, self.blocks, self.columns)
+        return served.takes_part_in_norms(arm, self.blocks, self.columns)
 
     def launch(
         self, arm: str, activations: Activations, output: Destination, block_units: int | None
@@ -56,8 +56,8 @@ class Q4KWeights:
 
         Args:
             arm: Its name.
-            activations: [columns / 32, 40] uint8; or unnormalized groups, where the arm `fuses`.
-            output: [rows] float32, written; or a residual stream, where the arm `fuses`.
+            activations: [columns / 32, 40] uint8; or unnormalized groups, where the arm takes part in norms.
+            output: [rows] float32, written; or a residual stream, where the arm does.
             block_units: Units in a tile; None for what is shipped.
         """
         tile = block_units or geometry.BLOCK_UNITS

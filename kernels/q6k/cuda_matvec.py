@@ -54,11 +54,8 @@ def launch(
         MeasurementError: The kernel does not compile, or the driver refuses it.
     """
     units = columns_of(activations) // GROUP_ELEMENTS
-    reached = min(units, TASK_UNITS * pipelined_tasks(block_units)) if arm in _PIPELINED_ARMS else units
     grouped = isinstance(output, ResidualStream)
-    divided = course or pick_course(rows_of(output), reached, grouped=grouped)
-    if arm in _PIPELINED_ARMS:
-        divided = divided.upfront(reached // TASK_UNITS)
+    divided = course_of(arm, rows_of(output), units, block_units, grouped=grouped, course=course)
     product(arm, units, block_units).launch(divided, weights, activations, output)
 
 
@@ -89,6 +86,31 @@ def product(arm: str, units: int, block_units: int = geometry.BLOCK_UNITS) -> Pr
     )
 
 
+def course_of(
+    arm: str,
+    rows: int,
+    units: int,
+    block_units: int = geometry.BLOCK_UNITS,
+    *,
+    grouped: bool = False,
+    course: Course | None = None,
+) -> Course:
+    """Divide the work of an arm; the pipelined ones load all that they reach of a row before they use it.
+
+    Args:
+        arm: Its name.
+        rows: Rows of the matrix.
+        units: 32-element units of a row.
+        block_units: Units side by side in one of v2_pf's two tiles.
+        grouped: Whether each block computes the rows of one q8 group, as for a residual stream.
+        course: What to start from; by default what was fastest for the shape.
+    """
+    if arm not in _PIPELINED_ARMS:
+        return course or pick_course(rows, units, grouped=grouped)
+    reached = min(units, TASK_UNITS * pipelined_tasks(block_units))
+    return (course or pick_course(rows, reached, grouped=grouped)).upfront(reached // TASK_UNITS)
+
+
 def pipelined_tasks(block_units: int) -> int:
     """Count the tasks of a row that the v2_pf arms compute at most, which is what they are compiled with.
 
@@ -114,7 +136,7 @@ def pick_course(rows: int, units: int, *, grouped: bool = False) -> Course:
     if tasks > pipelined_tasks(geometry.BLOCK_UNITS) // geometry.UNITS_PER_LANE:
         return Course(threads=512, lanes_per_row=128, tasks_per_lane=2, blocks_per_sm=1)
     if grouped:
-        return Course(threads=256, lanes_per_row=16, tasks_per_lane=4, blocks_per_sm=1)
+        return Course(threads=256, lanes_per_row=32 if tasks > 64 else 16, tasks_per_lane=4, blocks_per_sm=1)
     if tasks > 64:
         return Course(threads=384, lanes_per_row=32, tasks_per_lane=3, blocks_per_sm=1)
     if rows <= 1_024:

@@ -9,7 +9,7 @@ from guardrail.kernels.kquants.cuda_operands import Activations, Destination, pl
 from guardrail.kernels.q6k import cuda_matvec, geometry, matvec
 
 
-def fuses(arm: str, weights: torch.Tensor) -> bool:
+def takes_part_in_norms(arm: str, weights: torch.Tensor) -> bool:
     """Say whether an arm takes part in the norms of a residual stream, as those in CUDA C++ do.
 
     Args:
@@ -33,15 +33,15 @@ def launch(
     Args:
         arm: As there.
         weights: As there.
-        activations: As there; or unnormalized groups, where the arm `fuses`.
-        output: As there; or a residual stream, where the arm `fuses`.
+        activations: As there; or unnormalized groups, where the arm takes part in norms.
+        output: As there; or a residual stream, where the arm does.
         block_units: As there.
         **options: What Triton's arms alone are launched with.
 
     Raises:
-        ValueError: The operands are those of an arm that fuses, and this one does not.
+        ValueError: The operands ask for a norm, and the arm takes no part in norms.
     """
-    if fuses(arm, weights):
+    if takes_part_in_norms(arm, weights):
         cuda_matvec.launch(arm, weights, activations, output, block_units=block_units)
     else:
         plain = plain_operands(arm, activations, output)

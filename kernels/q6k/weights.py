@@ -79,9 +79,9 @@ class Q6KWeights:
             raise ValueError(f"arm {arm}: this matrix has no dense split plane")
         return self.plane
 
-    def fuses(self, arm: str) -> bool:
+    def takes_part_in_norms(self, arm: str) -> bool:
         """Say whether an arm takes part in the norms of a residual stream."""
-        return served.fuses(arm, self.stored(arm))
+        return served.takes_part_in_norms(arm, self.stored(arm))
 
     def launch(
         self, arm: str, activations: Activations, output: Destination, block_units: int | None
@@ -90,8 +90,8 @@ class Q6KWeights:
 
         Args:
             arm: Its name.
-            activations: [columns / 32, 40] uint8; or unnormalized groups, where the arm `fuses`.
-            output: [rows] float32, written; or a residual stream, where the arm `fuses`.
+            activations: [columns / 32, 40] uint8; or unnormalized groups, where the arm takes part in norms.
+            output: [rows] float32, written; or a residual stream, where the arm does.
             block_units: Units in a tile; None for what is shipped.
         """
         tile = block_units or geometry.BLOCK_UNITS

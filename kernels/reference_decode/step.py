@@ -1,12 +1,12 @@
 """One decode step: every launch of it on buffers that stay where they are, so that it can be captured."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 
 from guardrail.kernels.int4_attention.attention import Attention
 from guardrail.kernels.kquants import activations
+from guardrail.kernels.kquants.geometry import GROUP_ELEMENTS
 from guardrail.kernels.kquants.matrix import QuantizedMatrix
 from guardrail.kernels.kquants.residual_stream import ResidualStream, UnnormalizedGroups
 from guardrail.kernels.reference_decode import launch, tuning
@@ -44,7 +44,8 @@ class Buffers:
     attended: torch.Tensor
     """fp16 [sequences, query heads, head size], where no groups of it are written."""
     attended_groups: torch.Tensor | None
-    """Its q8 groups, uint8 [1, query heads * head size / 32, 40]; None of several sequences."""
+    """Its q8 groups, uint8 [1, query heads * head size / 32, 40]; None of several sequences, and where a head
+    is no whole number of groups."""
     gate_up: torch.Tensor
     """fp32 [sequences, 2 * intermediate]."""
     gated: torch.Tensor
@@ -73,6 +74,7 @@ def allocate_buffers(geometry: Geometry, sequences: int, context: int, device: s
         return activations.empty(1, columns, device) if sequences == 1 else zeros(sequences, columns)
 
     queries = (sequences, geometry.query_heads, geometry.head_size)
+    whole_groups = geometry.head_size % GROUP_ELEMENTS == 0
     return Buffers(
         tokens=zeros(sequences, dtype=torch.int64),
         places=allocate_places(sequences, geometry.head_size, device),
@@ -89,7 +91,7 @@ def allocate_buffers(geometry: Geometry, sequences: int, context: int, device: s
         query_key_value=zeros(sequences * geometry.heads * geometry.head_size),
         queries=zeros(*queries, dtype=torch.float16),
         attended=zeros(*queries, dtype=torch.float16),
-        attended_groups=activation(geometry.query_columns) if sequences == 1 else None,
+        attended_groups=activation(geometry.query_columns) if sequences == 1 and whole_groups else None,
         gate_up=zeros(sequences, 2 * geometry.intermediate),
         gated=activation(geometry.intermediate),
         logits=zeros(sequences, geometry.vocabulary),
@@ -97,10 +99,12 @@ def allocate_buffers(geometry: Geometry, sequences: int, context: int, device: s
     )
 
 
-class Stream(NamedTuple):
-    """The residual stream between two products."""
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """Where the residual stream is between two products, and what is normalized of it."""
 
     residual: torch.Tensor
+    """fp32 [sequences, hidden]."""
     spare: torch.Tensor
     """Shaped alike: where its next sum is written, unless a product adds to it in place."""
     normed: torch.Tensor | UnnormalizedGroups
@@ -136,7 +140,7 @@ class Step:
         )
         epsilon, first_norm = model.geometry.norm_epsilon, model.layers[0].attention_norm
         launch.run_add_norm(residual, None, first_norm, None, buffers.normed, epsilon)
-        stream = Stream(residual, spare, buffers.normed)
+        stream = StreamState(residual, spare, buffers.normed)
         norms = [layer.attention_norm for layer in model.layers[1:]] + [model.norm]
         readers = [layer.normed_readers() for layer in model.layers[1:]] + [(model.output,)]
         for number, layer in enumerate(model.layers):
@@ -157,27 +161,27 @@ class Step:
 
     def _add(
         self,
-        stream: Stream,
+        stream: StreamState,
         matrix: QuantizedMatrix,
         activation: torch.Tensor,
         norm_weight: torch.Tensor,
         readers: tuple[QuantizedMatrix, ...],
-    ) -> Stream:
+    ) -> StreamState:
         """Add a product to the residual stream, and normalize it for those that read it next.
 
         Where all of these products can, the norm takes no launch: the first one leaves the groups and sums of
         squares, the others complete it.
         """
         buffers, epsilon = self.buffers, self.model.geometry.norm_epsilon
-        residual, spare, _ = stream
-        unnormalized = buffers.unnormalized
+        residual, spare, unnormalized = stream.residual, stream.spare, buffers.unnormalized
         in_place = activation.dtype == torch.uint8 and matrix.adds_in_place
-        if unnormalized is not None and in_place and all(reader.fuses for reader in readers):
-            matrix.multiply_fused(activation[0], ResidualStream(residual[0], norm_weight, unnormalized))
-            return Stream(residual, spare, unnormalized)
+        if unnormalized is not None and in_place and all(reader.completes_norms for reader in readers):
+            added = ResidualStream(residual[0], norm_weight, unnormalized)
+            matrix.multiply_quantized(activation, added)
+            return StreamState(residual, spare, unnormalized)
         _multiply(matrix, activation, buffers.delta)
         launch.run_add_norm(residual, buffers.delta, norm_weight, spare, buffers.normed, epsilon)
-        return Stream(spare, residual, buffers.normed)
+        return StreamState(spare, residual, buffers.normed)
 
     def _attend(self, number: int, layer: Layer, normed: torch.Tensor | UnnormalizedGroups) -> torch.Tensor:
         buffers, geometry = self.buffers, self.model.geometry
@@ -218,9 +222,7 @@ class Step:
 def _multiply(
     matrix: QuantizedMatrix, activation: torch.Tensor | UnnormalizedGroups, out: torch.Tensor
 ) -> None:
-    if isinstance(activation, UnnormalizedGroups):
-        matrix.multiply_fused(activation, out[0])
-    elif activation.dtype == torch.uint8:
+    if isinstance(activation, UnnormalizedGroups) or activation.dtype == torch.uint8:
         matrix.multiply_quantized(activation, out)
     else:
         matrix.multiply(activation, out)

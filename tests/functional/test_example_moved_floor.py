@@ -37,7 +37,7 @@ def anchored(text: str) -> dict[str, object]:
 def test_the_story_of_7b_asks_for_the_other_guards_in_every_command() -> None:
     run = runpy.run_path(str(EXAMPLE / "run.py"))
     commands = "\n".join(block.commands for block in run["_blocks"](README, run["_ON_7B"]))
-    assert "--predict -2.5%" in commands
+    assert "--predict -1.8%" in commands
     asked = re.findall(r"guardrail (\w+)(?: pace-7b)? --guards guards-7b.yaml", commands)
     assert Counter(asked) == {"reanchor": 6, "check": 3, "history": 1}
     assert commands.count("guardrail ") == len(asked)

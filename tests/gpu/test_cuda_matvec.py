@@ -21,7 +21,7 @@ from guardrail.kernels.q6k import blocks, exposing, geometry, plane, reference
 from guardrail.kernels.q6k import cuda_matvec as q6k_cuda
 from guardrail.kernels.q6k import matvec as q6k_triton
 from guardrail.kernels.reference_decode.launch import run_add_norm
-from helpers.normed_groups import assert_same_groups, normed_groups
+from helpers.normed_groups import assert_same_groups, moved_scales, normed_groups
 
 pytestmark = [
     pytest.mark.gpu,
@@ -206,14 +206,21 @@ def test_a_product_is_added_to_the_residual_stream_and_leaves_its_groups(
         assert relative_error(normed.squares, residual.double().square().view(-1, 32).sum(-1)) < TOLERANCE
 
 
+def added_to_nothing(x: torch.Tensor, weight: torch.Tensor, epsilon: float, seed: int) -> UnnormalizedGroups:
+    """Add a product of zeros to a residual stream, which leaves the groups of its norm."""
+    unnormalized = poisoned_groups(len(x), epsilon)
+    add, _ = products_of(len(x), 256, seed)[0]
+    zeros = activations.quantize(torch.zeros(256, device=DEVICE))
+    add(zeros, ResidualStream(x.clone(), weight, unnormalized))
+    return unnormalized
+
+
 @pytest.mark.parametrize("columns", [256, 3_584, 5_120, 16_640])
 @pytest.mark.parametrize("magnitude", [1e-4, 1.0, 1e6])
 def test_products_complete_the_norm_of_unnormalized_groups(columns: int, magnitude: float, seed: int) -> None:
-    """A scale may be rounded the other way than from float64: 2**-10 of one group."""
+    """A scale may be rounded the other way than from float64, which moves its group by 2**-10."""
     x, weight, epsilon = vector(columns, seed + 1) * magnitude, vector(columns, seed + 2), 1e-6
-    unnormalized = poisoned_groups(columns, epsilon)
-    add, _ = products_of(columns, 256, seed)[0]
-    add(activations.quantize(torch.zeros(256, device=DEVICE)), ResidualStream(x, weight, unnormalized))
+    unnormalized = added_to_nothing(x, weight, epsilon, seed)
     expected = normed_groups(x, weight, epsilon)
     launched = torch.full_like(expected, 255)[None]
     run_add_norm(x[None], None, weight, None, launched, epsilon)
@@ -223,18 +230,27 @@ def test_products_complete_the_norm_of_unnormalized_groups(columns: int, magnitu
         apart, completed = poisoned(301), poisoned(301)
         multiply(expected, apart)
         multiply(unnormalized, completed)
-        assert relative_error(completed, apart.double()) < 1e-4
+        groups = columns // 32
+        assert relative_error(completed, apart.double()) < 2**-10 * (moved_scales(groups) / groups) ** 0.5
 
 
-def test_a_broken_residual_stream_reaches_every_product(seed: int) -> None:
-    before, weight, groups = vector(512, seed), vector(512, seed + 1), poisoned_groups(512)
-    before[40] = torch.nan
-    add, _ = products_of(512, 256, seed)[0]
-    add(activations.quantize(vector(256, seed)), ResidualStream(before, weight, groups))
+@pytest.mark.parametrize("broken", [torch.nan, torch.inf])
+def test_a_broken_residual_stream_reaches_every_product(broken: float, seed: int) -> None:
+    x = vector(512, seed)
+    x[40] = broken
+    unnormalized = added_to_nothing(x, vector(512, seed + 1), 1e-6, seed)
     for multiply, _ in products_of(301, 512, seed):
         output = torch.zeros(301, device=DEVICE)
-        multiply(groups, output)
+        multiply(unnormalized, output)
         assert output.isnan().all()
+
+
+def test_a_residual_stream_of_zeros_multiplies_to_zeros(seed: int) -> None:
+    unnormalized = added_to_nothing(torch.zeros(512, device=DEVICE), vector(512, seed), 1e-6, seed)
+    for multiply, _ in products_of(301, 512, seed):
+        output = poisoned(301)
+        multiply(unnormalized, output)
+        assert not output.any()
 
 
 def test_rows_that_are_no_whole_groups_are_refused(seed: int) -> None:

@@ -98,7 +98,7 @@ def test_products_norm_the_residual_stream_of_a_lone_sequence_and_of_no_other() 
     assert norms == [1, 5]
 
 
-def test_a_norm_in_the_products_differs_from_one_between_them_by_rounding(
+def test_a_norm_in_the_products_gives_logits_near_those_of_one_between_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     within = start(model("qwen2.5-7b"), seven_billion(matvec_threshold=0), "cuda")

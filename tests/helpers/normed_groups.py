@@ -16,6 +16,11 @@ def normed_groups(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torc
     return groups
 
 
+def moved_scales(groups: int) -> int:
+    """Count the scales that may be rounded the other way: one, and one in fifty."""
+    return 1 + groups // 50
+
+
 def assert_same_groups(actual: torch.Tensor, expected: torch.Tensor) -> None:
     """Ask for the same values, and for scales rounded from numbers that are float32 roundings apart."""
     assert torch.equal(actual[..., 4:], expected[..., 4:])
@@ -23,4 +28,4 @@ def assert_same_groups(actual: torch.Tensor, expected: torch.Tensor) -> None:
     bits = [activations.scales(groups).view(torch.int16).int() for groups in (actual, expected)]
     steps = bits[0] - bits[1]
     assert steps.abs().max() <= 1
-    assert (steps != 0).float().mean() < 0.02
+    assert steps.count_nonzero() <= moved_scales(steps.numel())

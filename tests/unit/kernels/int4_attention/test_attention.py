@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from guardrail.kernels.int4_attention import launch
+from guardrail.kernels.int4_attention import launch, rotation
+from guardrail.kernels.kquants import activations
 
 TOLERANCE = 2.5e-3
 """Weights are rounded to fp16, 2^-11 of values up to 4, and so are outputs, up to 1."""
@@ -165,3 +166,26 @@ def test_a_scratch_of_too_few_rows_is_refused(ragged: Callable[..., Any]) -> Non
     case, smaller = ragged([4], [8]), ragged([3], [8])
     with pytest.raises(ValueError, match="expected 4 contiguous token rows or more"):
         launch.launch_segments(case.batch, smaller.scratch(4), case.batch.shape())
+
+
+@pytest.mark.parametrize("rotated", [False, True])
+@pytest.mark.parametrize("head_size", [64, 96, 128])
+def test_quantized_outputs_are_the_groups_of_what_is_written_otherwise(
+    ragged: Callable[..., Any], head_size: int, rotated: bool
+) -> None:
+    case = ragged([2, 1], [40, 21], group=2, kv_heads=2, head_size=head_size)
+    if rotated:
+        case.batch = replace(case.batch, signs=rotation.signs(head_size, case.batch.queries.device))
+    written = case.run("3d")
+    shape = (3, 4 * head_size // 32, 40)
+    groups = torch.full(shape, 255, dtype=torch.uint8, device=case.batch.queries.device)
+    case.batch = replace(case.batch, quantized=groups)
+    case.run("3d")
+    assert torch.equal(groups.cpu(), activations.quantize(written.flatten(1)))
+
+
+def test_heads_that_are_no_whole_groups_are_not_quantized(ragged: Callable[..., Any]) -> None:
+    case = ragged([1], [8], head_size=80)
+    case.batch = replace(case.batch, quantized=torch.zeros(1, 8, 40, dtype=torch.uint8))
+    with pytest.raises(ValueError, match="a head size of 80 is no whole number of q8 groups of 32"):
+        case.run("3d")

@@ -27,6 +27,7 @@ ROWS = {
     "hidden": (3_584, 112),
     "down": (3_584, 592),
     "heads": (4_608, 112),
+    "reach": (3_584, 256),
 }
 NORMED = UnnormalizedGroups.empty(32, 1e-6, "cpu")
 STREAM = ResidualStream(torch.empty(32), torch.empty(32), NORMED)
@@ -49,8 +50,11 @@ def products(units: int) -> list[Product]:
 
 
 def course_of(product: Product, rows: int, units: int, operands: str = "plain") -> Course:
-    formats = q4k_cuda if product.kernel == "cuda_mmvq_q4k" else q6k_cuda
-    return formats.pick_course(rows, units, grouped=operands == "residual stream")
+    """Divide a product as its launch does."""
+    grouped = operands == "residual stream"
+    if product.kernel == "cuda_mmvq_q4k":
+        return q4k_cuda.pick_course(rows, units, grouped=grouped)
+    return q6k_cuda.course_of(product.kernel.removeprefix("cuda_mmvq_"), rows, units, grouped=grouped)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +70,8 @@ def course_of(product: Product, rows: int, units: int, operands: str = "plain") 
         ("sm_90", "hidden", "residual stream"),
         ("sm_90", "down", "residual stream"),
         ("sm_90", "long", "residual stream"),
+        ("sm_90", "reach", "residual stream"),
+        ("sm_120", "reach", "residual stream"),
         ("sm_120", "long", "plain"),
         ("sm_120", "hidden", "residual stream"),
     ],
@@ -88,15 +94,25 @@ def test_one_block_more_than_fits_makes_the_kernel_spill(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("operands", "row"), [("plain", "short"), ("unnormalized", "short"), ("residual stream", "hidden")]
+    ("arch", "operands", "row"),
+    [
+        ("sm_90", "plain", "short"),
+        ("sm_90", "unnormalized", "short"),
+        ("sm_90", "residual stream", "hidden"),
+        ("sm_90", "residual stream", "down"),
+        ("sm_100", "residual stream", "down"),
+        ("sm_120", "residual stream", "hidden"),
+        ("sm_120", "residual stream", "long"),
+        ("sm_120", "unnormalized", "heads"),
+    ],
 )
 def test_weights_are_sent_for_16_bytes_at_a_time_and_before_the_wait(
-    operands: str, row: str, tmp_path: Path
+    arch: str, operands: str, row: str, tmp_path: Path
 ) -> None:
     rows, units = ROWS[row]
     for product in products(units):
         course = course_of(product, rows, units, operands)
-        code = disassembled(cubin_of(product, course, "sm_90", tmp_path, operands))
+        code = disassembled(cubin_of(product, course, arch, tmp_path, operands))
         for name, instructions in code.items():
             wait = next(index for index, each in enumerate(instructions) if "ACQBULK" in each)
             wide = [index for index, each in enumerate(instructions) if re.search(r"LDG\.\S*128", each)]

@@ -5,6 +5,7 @@ from guardrail.adapters.launches import recorded
 from guardrail.kernels.kquants import activations, cuda_module, random_bytes
 from guardrail.kernels.kquants.arm_counts import ArmCounts, Served
 from guardrail.kernels.kquants.matrix import QuantizedMatrix
+from guardrail.kernels.kquants.residual_stream import UnnormalizedGroups
 from guardrail.kernels.q4k import blocks as q4k_blocks
 from guardrail.kernels.q6k import blocks as q6k_blocks
 from guardrail.kernels.q6k import faulty_gates, gate
@@ -201,3 +202,32 @@ def test_an_arm_without_its_plane_is_refused():
     _, made = matrix("q6_k", 2)
     with pytest.raises(ValueError, match="arm v2_dpl: this matrix has no dense split plane"):
         made.streamed_bytes("v2_dpl")
+
+
+@pytest.mark.parametrize("quantization", ["q4_k", "q6_k"])
+@pytest.mark.parametrize(
+    ("rows", "threshold", "served", "completes", "adds"),
+    [
+        (4 * 32, 0, True, True, True),
+        (5 * 32, 0, True, True, False),
+        (48, 0, True, True, False),
+        (4 * 32, 10**9, True, False, False),
+        (4 * 32, 0, False, False, False),
+    ],
+    ids=["as many groups as SMs", "more groups", "half a group", "the fallback", "in Triton"],
+)
+def test_norms_are_left_to_products_whose_blocks_fit_the_sms(
+    monkeypatch: pytest.MonkeyPatch, quantization, rows, threshold, served, completes, adds
+):
+    monkeypatch.setattr(cuda_module, "serves", lambda tensor: served)
+    monkeypatch.setattr("guardrail.kernels.kquants.matrix.processors", lambda device: 4)
+    raw = raw_blocks(quantization, 2, rows)
+    made = QuantizedMatrix.from_raw("tensor", quantization, raw, DEVICE, plane=True, threshold=threshold)
+    assert (made.quantizes, made.completes_norms, made.adds_in_place) == (threshold == 0, completes, adds)
+
+
+def test_a_fallback_refuses_what_a_norm_is_left_in():
+    _, made = matrix("q4_k", 2, threshold=10**9)
+    normed = UnnormalizedGroups.empty(512, 1e-6, DEVICE)
+    with pytest.raises(ValueError, match="reads q8 groups and writes a vector, and takes no part in norms"):
+        made.multiply_quantized(normed, torch.zeros(1, ROWS, device=DEVICE))

@@ -61,6 +61,15 @@ def test_a_lone_sequence_differs_by_what_quantized_activations_change(
     assert 0.001 < relative(alone, pair.first_step_logits([PROMPT, [9, 11]], Mode.EAGER).logits[:1]) < 0.1
 
 
+@pytest.mark.parametrize(("heads", "kv_heads", "head_size"), [(16, 4, 80), (16, 4, 48), (8, 2, 96)])
+def test_heads_of_any_size_reach_the_output_projection(heads: int, kv_heads: int, head_size: int) -> None:
+    """Attention leaves groups where a head is whole ones, and halves where it is not."""
+    shape = replace(model(), query_heads=heads, kv_heads=kv_heads, head_size=head_size, layers=1)
+    found = start(shape, OPTIONS, "cpu").first_step_logits([PROMPT], Mode.EAGER).logits[0]
+    expected = logits(RandomWeights(geometry_of(shape), 0, "cpu"), PROMPT, through_the_cache)
+    assert relative(found, expected) < 0.05
+
+
 def test_decoding_goes_on_greedily_and_starts_anew_each_time(engine: DecodeEngine) -> None:
     decoded = engine.decode([[3]], 2, Mode.EAGER)
     first = engine.first_step_logits([[3]], Mode.EAGER).logits[0].argmax().item()
