@@ -14,10 +14,15 @@ logits_app = typer.Typer(
     no_args_is_help=True, help="Dump the logits of an engine's first step, and compare dumps."
 )
 
-Vocabulary = Annotated[int | None, typer.Option(min=1, help="Logits of a row, for a file without a shape.")]
-Shape = Annotated[str | None, typer.Option(help="Shape of logits in a file without one: 1,152064.")]
+Vocabulary = Annotated[int | None, typer.Option(min=1, help="Logits of a row in a raw .f32 file.")]
+Shape = Annotated[str | None, typer.Option(help="Shape of logits in a raw .f32 file: 1,152064.")]
 Tensor = Annotated[str | None, typer.Option(help="The tensor that holds the logits.", metavar="NAME")]
-Factor = Annotated[float, typer.Option(min=1.0, help="How many times what is known to be harmless still is.")]
+Factor = Annotated[
+    float | None,
+    typer.Option(
+        min=1.0, help="How many times what is known to be harmless still is.", show_default=f"{FACTOR:g}"
+    ),
+]
 Plot = Annotated[
     Path | None,
     typer.Option(help="Draw the delta by vocabulary index: FILE.svg or FILE.html.", metavar="FILE"),
@@ -40,8 +45,12 @@ def dump(
     prompt_ids: Annotated[
         list[str] | None, typer.Option(help="Token ids of a sequence: 1,2,3. Repeat for a batch.")
     ] = None,
-    prompt_tokens: Annotated[int, typer.Option(min=1, help="Tokens of each drawn prompt.")] = 4,
-    seed: Annotated[int, typer.Option(help="Seed of random weights and drawn prompts.")] = 0,
+    prompt_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Tokens of each drawn prompt.", show_default="4")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of random weights and drawn prompts.", show_default="0")
+    ] = None,
     weights: Annotated[Path | None, typer.Option(help="GGUF file in place of random weights.")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Setting of the engine: block_units=32.", metavar="NAME=VALUE")
@@ -61,8 +70,13 @@ def dump(
     shape: Shape = None,
     vocabulary: Vocabulary = None,
     tensor: Tensor = None,
-    step: Annotated[int, typer.Option(min=0, help="Step that --command dumps; 0 ends the prompt.")] = 0,
-    timeout: Annotated[float, typer.Option(help="Seconds after which --command is killed.")] = 600.0,
+    step: Annotated[
+        int | None,
+        typer.Option(min=0, help="Step that --command dumps; 0 ends the prompt.", show_default="0"),
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which --command is killed.", show_default="600.0")
+    ] = None,
     guards_file: GuardsFile = DEFAULT_GUARDS,
 ) -> None:
     """Write the logits of the first step, with whose they are, to a safetensors file."""
@@ -107,7 +121,7 @@ def compare(
             metavar="REF_A REF_B",
         ),
     ] = None,
-    factor: Factor = FACTOR,
+    factor: Factor = None,
     top: Annotated[int, typer.Option(min=1, help="Likeliest tokens to compare.")] = TOP,
     shape: Shape = None,
     vocabulary: Vocabulary = None,
@@ -134,7 +148,7 @@ def compare_dirs(
             "--self", help="Second run of the unchanged build: what differs is noise.", metavar="PRE2"
         ),
     ] = None,
-    factor: Factor = FACTOR,
+    factor: Factor = None,
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,19 +1,20 @@
 """What ``guardrail logits compare`` prints, and says to the shell."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from guardrail.adapters.logits.dump_files import Layout, read_dump
-from guardrail.cli.logits_layout import parse_shape
+from guardrail.adapters.logits.dump_files import read_dumps
+from guardrail.cli.logits_layout import parse_layout
 from guardrail.cli.logits_plot import Panel, panel_of, write_plot
 from guardrail.cli.profile_plot import check_plot_file
 from guardrail.cli.table import print_line
-from guardrail.errors import ExitCode
+from guardrail.errors import ExitCode, UsageError
+from guardrail.logits.classes import FACTOR
 from guardrail.logits.comparison import Comparison, compare_dumps
 from guardrail.logits.dump import Dump
 
@@ -25,7 +26,7 @@ class Request:
     one: Path
     other: Path
     pairs: tuple[tuple[str, str], ...]
-    factor: float
+    factor: float | None
     top: int
     shape: str | None
     vocabulary: int | None
@@ -46,12 +47,14 @@ def print_comparison(request: Request) -> ExitCode:
     """
     if request.plot is not None:
         check_plot_file(request.plot)
-    layout = Layout(parse_shape(request.shape), request.vocabulary, request.tensor)
-    one, other = (read_dump(path, layout) for path in (request.one, request.other))
-    pairs = [
-        (read_dump(Path(first), layout), read_dump(Path(second), layout)) for first, second in request.pairs
-    ]
-    found = compare_dumps(one, other, pairs, request.factor, request.top)
+    if request.factor is not None and not request.pairs:
+        raise UsageError("--factor goes with --class-from, whose difference it multiplies")
+    layout = parse_layout(request.shape, request.vocabulary, request.tensor)
+    files = [(request.one, request.other), *((Path(first), Path(second)) for first, second in request.pairs)]
+    dumps = read_dumps([path for pair in files for path in pair], layout)
+    _refuse_one_file(files)
+    (one, other), *pairs = zip(dumps[::2], dumps[1::2], strict=True)
+    found = compare_dumps(one, other, pairs, request.factor or FACTOR, request.top)
     if request.plot is not None:
         write_plot(request.plot, f"{other.source} - {one.source}", list(_panels(found)))
     if request.as_json:
@@ -60,6 +63,13 @@ def print_comparison(request: Request) -> ExitCode:
         for line in _lines(found):
             print_line(line)
     return found.classification.class_.exit_code
+
+
+def _refuse_one_file(files: Sequence[tuple[Path, Path]]) -> None:
+    """Refuse a pair that is one file, whatever its two names."""
+    for one, other in files:
+        if one.samefile(other):
+            raise UsageError(f"{one} is given twice; a dump compared with itself tells nothing")
 
 
 def _lines(found: Comparison) -> Iterator[str]:
@@ -71,7 +81,8 @@ def _lines(found: Comparison) -> Iterator[str]:
     yield f"differing   {delta.differing} of {delta.elements} logits, by their bytes"
     yield f"non-finite  {delta.nonfinite[0]} in A, {delta.nonfinite[1]} in B"
     at = f" at sequence {row}, token {index}" if delta.max_abs else ""
-    yield f"|delta|     max {delta.max_abs:.6g}{at}; mean {delta.mean_abs:.6g}"
+    sizes = f"max {delta.max_abs:.6g}{at}; mean {delta.mean_abs:.6g}" if delta.compared else "-"
+    yield f"|delta|     {sizes}"
     yield f"KL(A || B)  {'not known' if difference.kl is None else f'{difference.kl:.6g} nats at most'}"
     for number, ranking in enumerate(difference.rankings):
         before, now = ranking.argmax

@@ -7,20 +7,23 @@ from pathlib import Path
 import typer
 
 from guardrail.adapters.logits.command_source import CommandRequest, dump_command
-from guardrail.adapters.logits.dump_files import Layout, check_output, write_dump
+from guardrail.adapters.logits.dump_files import check_output, write_dump
 from guardrail.adapters.logits.engine_source import EngineRequest, dump_engine, find_engine
 from guardrail.adapters.logits.hf_source import dump_hf_model
 from guardrail.adapters.logits.sources import Dumped
 from guardrail.adapters.logits.vllm_source import dump_vllm_engine
-from guardrail.cli.logits_layout import parse_shape
+from guardrail.cli.logits_layout import parse_layout
 from guardrail.cli.table import print_line
 from guardrail.errors import UsageError
 from guardrail.logits.difference import nonfinite_elements
 from guardrail.logits.prompts import parse_prompts
 
-_OF_ENGINES = ("model", "arm", "mode", "batch", "weights", "settings")
-_OF_COMMANDS = ("folder", "shape", "vocabulary", "tensor")
+_OF_ENGINES = ("model", "arm", "mode", "batch", "prompt_tokens", "seed", "weights", "settings")
+_OF_COMMANDS = ("folder", "shape", "vocabulary", "tensor", "step", "timeout")
 _WRITTEN_AS = {"settings": "option"}
+_PROMPT_TOKENS = 4
+_SEED = 0
+_TIMEOUT_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +41,16 @@ class DumpWords:
     mode: str | None
     batch: int | None
     prompt_ids: tuple[str, ...]
-    prompt_tokens: int
-    seed: int
+    prompt_tokens: int | None
+    seed: int | None
     weights: Path | None
     settings: tuple[str, ...]
     folder: Path | None
     shape: str | None
     vocabulary: int | None
     tensor: str | None
-    step: int
-    timeout: float
+    step: int | None
+    timeout: float | None
     guards_file: Path
 
 
@@ -87,9 +90,10 @@ def _run(words: DumpWords) -> Dumped:
     _refuse(words, _OF_ENGINES, "--command")
     if words.folder is None:
         raise UsageError("--command needs --folder, the folder that it leaves its dump in")
-    layout = Layout(parse_shape(words.shape), words.vocabulary, words.tensor)
+    layout = parse_layout(words.shape, words.vocabulary, words.tensor)
+    timeout = _TIMEOUT_SECONDS if words.timeout is None else words.timeout
     return dump_command(
-        CommandRequest(words.command, words.folder, layout, prompts, words.step, words.timeout)
+        CommandRequest(words.command, words.folder, layout, prompts, words.step or 0, timeout)
     )
 
 
@@ -97,14 +101,18 @@ def _engine_request(words: DumpWords, engine: str, prompts: Sequence[Sequence[in
     if words.model is None:
         find_engine(engine)
         raise UsageError(f"{engine} needs --model, the model profile whose geometry it has: tiny-decode")
+    if prompts is not None:
+        _refuse(words, ("prompt_tokens",), "--prompt-ids")
+        if words.weights is not None:
+            _refuse(words, ("seed",), "--weights and --prompt-ids, beside which nothing is drawn")
     return EngineRequest(
         subject=engine,
         model=words.model,
         guards_file=words.guards_file,
         prompts=prompts,
         sequences=words.batch,
-        prompt_tokens=words.prompt_tokens,
-        seed=words.seed,
+        prompt_tokens=_PROMPT_TOKENS if words.prompt_tokens is None else words.prompt_tokens,
+        seed=_SEED if words.seed is None else words.seed,
         arm=words.arm,
         mode=words.mode,
         weights=words.weights,
@@ -115,7 +123,8 @@ def _engine_request(words: DumpWords, engine: str, prompts: Sequence[Sequence[in
 def _refuse(words: DumpWords, names: Sequence[str], source: str) -> None:
     for name in names:
         if getattr(words, name) not in (None, ()):
-            raise UsageError(f"--{_WRITTEN_AS.get(name, name)} does not go with {source}")
+            option = _WRITTEN_AS.get(name, name).replace("_", "-")
+            raise UsageError(f"--{option} does not go with {source}")
 
 
 def _report(path: Path, dumped: Dumped) -> None:

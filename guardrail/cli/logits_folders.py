@@ -12,21 +12,24 @@ from guardrail.cli.logits_plot import panel_of, write_plot
 from guardrail.cli.profile_plot import check_plot_file
 from guardrail.cli.table import print_line, print_table
 from guardrail.errors import ExitCode, UsageError
+from guardrail.logits.classes import FACTOR
 from guardrail.logits.folders import FileDelta, FileResult, FileStatus, FolderComparison, Presence
 
 
 def print_folders(
-    pre: Path, post: Path, own: Path | None, factor: float, plot: Path | None, as_json: bool
+    pre: Path, post: Path, own: Path | None, factor: float | None, plot: Path | None, as_json: bool
 ) -> ExitCode:
     """Compare two folders and print what became of each file that is not identical.
 
     Raises:
-        UsageError: A folder cannot be one, or there are no logits to draw.
+        UsageError: A folder cannot be one, a factor has nothing to multiply, or there are no logits to draw.
         MeasurementError: A file cannot be read.
     """
     if plot is not None:
         check_plot_file(plot)
-    found = compare_folders(pre, post, own, factor)
+    if factor is not None and own is None:
+        raise UsageError("--factor goes with --self, whose difference it multiplies")
+    found = compare_folders(pre, post, own, factor or FACTOR)
     if plot is not None:
         _draw(plot, pre, post, found)
     if as_json:
@@ -52,6 +55,8 @@ def _print(found: FolderComparison, own: Path | None) -> None:
 def _remarks(found: FolderComparison, own: Path | None) -> Iterator[str]:
     if found.count(FileStatus.NOISE):
         yield "noise differs between two runs of the unchanged build; it is neither a pass nor a finding"
+    if found.count(FileStatus.NONFINITE):
+        yield "NaN and infinite numbers never pass, equal or not, whichever of the runs has them"
     for result in found.doubtful:
         yield (
             f"undecided: {result.name} moved {result.beyond_noise:.3g} x as far as between the two runs of "
@@ -68,13 +73,21 @@ def _cells(result: FileResult) -> Sequence[str]:
     if delta is None:
         return result.name, result.status, "", "", _largest(result.own), ""
     differing = f"{delta.differing} of {delta.elements}"
-    return result.name, result.status, differing, _largest(delta), _largest(result.own), str(delta.nonfinite)
+    return result.name, result.status, differing, _largest(delta), _largest(result.own), _nonfinite(result)
 
 
 def _largest(delta: Presence) -> str:
     if delta is None:
         return ""
-    return "no numbers" if delta.max_abs is None else f"{delta.max_abs:.6g}"
+    if delta.max_abs is not None:
+        return f"{delta.max_abs:.6g}"
+    return "-" if delta.nonfinite else "no numbers"
+
+
+def _nonfinite(result: FileResult) -> str:
+    """Count NaN and infinite numbers of PRE and POST, or those of PRE2 where only it has some."""
+    counts = [0 if delta is None else delta.nonfinite for delta in (result.delta, result.own)]
+    return f"{counts[1]} in PRE2" if counts[1] and not counts[0] else str(counts[0])
 
 
 def _draw(plot: Path, pre: Path, post: Path, found: FolderComparison) -> None:

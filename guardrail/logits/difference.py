@@ -19,8 +19,10 @@ class Delta:
     """Elements whose bytes differ."""
     nonfinite: tuple[int, int]
     """Elements of each that are NaN or infinite."""
+    compared: int
+    """Elements that are finite in both."""
     max_abs: float
-    """Largest difference where both are finite."""
+    """Largest difference where both are finite; 0 where none is."""
     mean_abs: float
     """Mean difference where both are finite."""
 
@@ -79,6 +81,7 @@ def delta_of(one: "NDArray[Any]", other: "NDArray[Any]") -> Delta:
         elements=one.size,
         differing=differing_elements(one, other),
         nonfinite=(nonfinite_elements(one), nonfinite_elements(other)),
+        compared=distance.size,
         max_abs=float(distance.max(initial=0.0)),
         mean_abs=float(distance.mean()) if distance.size else 0.0,
     )

@@ -1,6 +1,6 @@
 """Two folders of dumps, file by file, with what the instrument itself changes taken into account."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,7 +15,7 @@ class FileStatus(StrEnum):
     """It differs between two runs of the unchanged build, so it tells nothing about another build."""
     DIFFERENT = "different"
     NONFINITE = "nonfinite"
-    """Its bytes are the same, and NaN or infinite numbers are among them."""
+    """It holds NaN or infinite numbers, and its bytes are the same or differ as noise does."""
     MISSING = "missing"
     EXTRA = "extra"
 
@@ -32,7 +32,9 @@ class FileDelta:
     nonfinite: int
     """NaN or infinite numbers of both together."""
     max_abs: float | None
-    """Largest difference where both are finite; None where shapes or formats tell no numbers."""
+    """Largest difference where both are finite; None where no numbers can be held against each other."""
+    unlike: int = 0
+    """Tensors that only one of the two has, or that have another shape or type."""
 
 
 Presence = FileDelta | None
@@ -97,6 +99,7 @@ def judge_folders(
     deltas: Mapping[str, FileDelta],
     own: Mapping[str, Presence] | None,
     factor: float,
+    nonfinite_alone: Collection[str] = (),
 ) -> FolderComparison:
     """Give every file its status.
 
@@ -106,25 +109,35 @@ def judge_folders(
         deltas: PRE against POST, for each file of both.
         own: PRE against a second run of the same build, for each file of either; None without one.
         factor: How many times further than in `own` a noisy file may move.
+        nonfinite_alone: Files of `post` without a namesake in `pre` that hold NaN or infinite numbers.
     """
     results = []
     for name in sorted({*pre, *post, *(own or {})}):
         delta, itself = deltas.get(name), (own or {}).get(name)
-        status = _status(name in pre, name in post, delta, _is_noise(name, own))
+        if own is None or name not in own:
+            status = _status(name in pre, name in post, delta)
+        else:
+            status = _status_with_own(name in pre, name in post, delta, itself, name in nonfinite_alone)
         results.append(FileResult(name, status, delta, itself))
     return FolderComparison(tuple(results), factor)
 
 
-def _is_noise(name: str, own: Mapping[str, Presence] | None) -> bool:
-    if own is None or name not in own:
-        return False
-    itself = own[name]
-    return itself is None or itself.differing > 0
+def _status_with_own(
+    in_pre: bool, in_post: bool, delta: Presence, itself: Presence, nonfinite_alone: bool
+) -> FileStatus:
+    """Name what became of a file that the unchanged build leaves in one of its two runs, or in both."""
+    if itself is not None:
+        if not in_post:
+            return FileStatus.MISSING
+        if delta is not None and delta.unlike and not itself.unlike:
+            return FileStatus.DIFFERENT
+        if not itself.differing:
+            return _status(in_pre, in_post, delta)
+    nonfinite = nonfinite_alone or any(part is not None and part.nonfinite for part in (delta, itself))
+    return FileStatus.NONFINITE if nonfinite else FileStatus.NOISE
 
 
-def _status(in_pre: bool, in_post: bool, delta: Presence, noise: bool) -> FileStatus:
-    if noise:
-        return FileStatus.NOISE
+def _status(in_pre: bool, in_post: bool, delta: Presence) -> FileStatus:
     if delta is None:
         return FileStatus.EXTRA if in_post and not in_pre else FileStatus.MISSING
     if delta.differing:

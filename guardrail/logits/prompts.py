@@ -28,6 +28,24 @@ def parse_prompts(texts: Sequence[str]) -> list[list[int]] | None:
     return [_parse(text) for text in texts] or None
 
 
+def check_prompts(prompts: Sequence[Sequence[int]], vocabulary: int | None, whose: str) -> None:
+    """Refuse prompts that one dump of a model cannot be of.
+
+    Args:
+        prompts: Token ids of each sequence, as `parse_prompts` reads them.
+        vocabulary: Tokens that the model knows; None where that is not known yet.
+        whose: The model, for the message.
+
+    Raises:
+        UsageError: They are of unlike lengths, or a token is outside the vocabulary.
+    """
+    if len({len(prompt) for prompt in prompts}) > 1:
+        raise UsageError("--prompt-ids: prompts of one dump are equally long; dump others one by one")
+    largest = max(max(prompt) for prompt in prompts)
+    if vocabulary is not None and largest >= vocabulary:
+        raise UsageError(f"--prompt-ids: token {largest} is outside {whose}'s vocabulary of {vocabulary}")
+
+
 def _parse(text: str) -> list[int]:
     try:
         tokens = [int(part) for part in text.split(",")]

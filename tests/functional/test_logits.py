@@ -97,11 +97,21 @@ def dumps(folder: Path) -> Path:
             "guardrail: --plot a.png: expected a name that ends with .svg or .html",
         ),
         (("cut",), 3, "guardrail: cut.safetensors: not a readable .safetensors file"),
-        (("none",), 3, "guardrail: none.safetensors: cannot be read: No such file"),
+        (("none",), 2, "guardrail: none.safetensors: there is no such file"),
+        (("./a.safetensors",), 2, "guardrail: a.safetensors is given twice; a dump compared with itself"),
+        (("close", "--class-from", "far", "far"), 2, "guardrail: far.safetensors is given twice"),
+        (("close", "--factor", "3"), 2, "guardrail: --factor goes with --class-from"),
+        (("close", "--shape", "2,2"), 2, "guardrail: --shape is for a raw .f32 file"),
+        (("raw.f32", "--shape", "1,5"), 3, "guardrail: raw.f32: 4 elements do not fill the shape [1, 5]"),
+        (
+            ("raw.f32", "--shape", "1,4", "--vocabulary", "4"),
+            2,
+            "guardrail: --shape and --vocabulary are both",
+        ),
     ],
 )
 def test_a_comparison_says_its_class_and_leaves_with_its_code(guardrail, dumps, words, code, said):
-    files = [word if word.startswith("-") or "." in word else f"{word}.safetensors" for word in words]
+    files = [f"{word}.safetensors" if word.isalpha() else word for word in words]
     found = guardrail("logits", "compare", "a.safetensors", *files)
     assert (found.returncode, found.stdout if code in (2, 3) else found.stderr) == (code, "")
     assert said in (found.stderr if code in (2, 3) else found.stdout)
@@ -110,6 +120,14 @@ def test_a_comparison_says_its_class_and_leaves_with_its_code(guardrail, dumps, 
 def test_two_nan_dumps_of_equal_bytes_do_not_pass(guardrail, dumps):
     (dumps / "nan2.safetensors").write_bytes((dumps / "nan.safetensors").read_bytes())
     assert guardrail("logits", "compare", "nan.safetensors", "nan2.safetensors").returncode == 1
+
+
+def test_no_delta_is_printed_where_no_number_is_finite_in_both(guardrail, dumps):
+    for name in ("one", "two"):
+        write(dumps / f"{name}.safetensors", [np.nan, np.inf])
+    found = guardrail("logits", "compare", "one.safetensors", "two.safetensors")
+    assert found.returncode == 1
+    assert "|delta|     -\n" in found.stdout
 
 
 def test_a_raw_file_is_compared_with_a_note_and_drawn(guardrail, dumps):
@@ -149,6 +167,22 @@ def test_folders_are_compared_with_the_noise_of_the_instrument_taken_out(guardra
     assert counts == {"identical": 105, "noise": 7, "different": 1, "nonfinite": 0, "missing": 1, "extra": 0}
 
 
+def test_nan_and_a_lost_file_are_findings_though_the_files_are_noise(guardrail, folder):
+    for name, values in {"pre": (1, 1), "post": (np.nan, None), "pre2": (2, 2)}.items():
+        (folder / name).mkdir()
+        for file, value in zip(("kv", "node"), values, strict=True):
+            if value is not None:
+                np.save(folder / name / f"{file}.npy", np.full(512, value, np.float32))
+    found = guardrail("logits", "compare-dirs", "pre", "post", "--self", "pre2")
+    assert (found.returncode, found.stderr) == (1, "")
+    rows = [line.split() for line in found.stdout.splitlines()[1:3]]
+    assert rows == [
+        ["kv.npy", "nonfinite", "512", "of", "512", "-", "1", "512"],
+        ["node.npy", "missing", "1"],
+    ]
+    assert "2 files: 1 nonfinite, 1 missing\n" in found.stdout
+
+
 def test_a_command_that_dumps_raw_files_becomes_a_dump_with_an_identity(guardrail, folder):
     (folder / "engine.py").write_text(
         "import array, os\n"
@@ -176,6 +210,16 @@ def test_a_command_that_dumps_raw_files_becomes_a_dump_with_an_identity(guardrai
         ),
         (("--command", "true", "--folder", "d", "--shape", "x"), "--shape 'x': expected whole numbers"),
         (("--hf", ".", "--option", "planes=true"), "--option does not go with --hf"),
+        (("--hf", ".", "--prompt-tokens", "4"), "--prompt-tokens does not go with --hf"),
+        (("reference_decode", "--step", "1"), "--step does not go with engine reference_decode"),
+        (
+            ("reference_decode", *TINY, "--prompt-ids", "1", "--prompt-tokens", "4"),
+            "--prompt-tokens does not go with --prompt-ids",
+        ),
+        (
+            ("reference_decode", *TINY, *PROMPT, "--weights", "w.gguf", "--seed", "1"),
+            "--seed does not go with --weights and --prompt-ids",
+        ),
     ],
 )
 def test_a_dump_that_cannot_be_made_is_a_usage_error(guardrail, words, said):

@@ -15,7 +15,7 @@ from guardrail.adapters.commands import run_command
 from guardrail.adapters.device import executing_gpu
 from guardrail.adapters.gpu_lock import GpuLock
 from guardrail.adapters.logits.dump_files import Layout, as_logits
-from guardrail.adapters.logits.formats import SUFFIXES, read_file
+from guardrail.adapters.logits.formats import SUFFIXES, Contents, read_file
 from guardrail.adapters.logits.sources import Dumped, file_hash, surroundings
 from guardrail.errors import MeasurementError, UsageError
 from guardrail.logits.dump import LOGITS, Identity
@@ -45,7 +45,7 @@ def dump_command(request: CommandRequest) -> Dumped:
     """Run a command and read every tensor that it leaves in a folder.
 
     Raises:
-        UsageError: The command or the folder cannot be one.
+        UsageError: The command or the folder cannot be one, or a shape is stated for logits that have one.
         MeasurementError: The command fails, or leaves no logits, or files are older than its run.
     """
     words = _words(request.command)
@@ -56,9 +56,12 @@ def dump_command(request: CommandRequest) -> Dumped:
     start = time.time_ns()
     with GpuLock(gpu.uuid, sys.stderr).held() if gpu else nullcontext():
         run_command(words, Path.cwd(), os.environ, request.timeout)
-    tensors = _read_folder(request.folder, start)
+    tensors, raw = _read_folder(request.folder, start)
     name = _logits_name(tensors, request)
-    logits = as_logits(tensors.pop(name), request.layout, f"{request.folder}: {name}")
+    what = f"{request.folder}: {name}"
+    if name not in raw:
+        request.layout.refuse_unused(what)
+    logits = as_logits(tensors.pop(name), request.layout.raw_shape, what)
     identity = Identity(
         engine=request.command,
         build=_build(words),
@@ -85,9 +88,13 @@ def _build(words: Sequence[str]) -> str:
     return file_hash(*(Path(word) for word in named if Path(word).is_file()))
 
 
-def _read_folder(folder: Path, since_ns: int) -> "dict[str, NDArray[Any]]":
-    """Read every file of a known format; one that was there before the run is another run's."""
-    paths = sorted(path for path in folder.glob("*") if path.suffix in SUFFIXES) if folder.is_dir() else []
+def _read_folder(folder: Path, since_ns: int) -> "tuple[dict[str, NDArray[Any]], set[str]]":
+    """Read every file of a known format; one that was there before the run is another run's.
+
+    Returns:
+        Tensors by name, and the names of those that a raw file holds.
+    """
+    paths = sorted(path for path in folder.glob("*") if path.suffix in SUFFIXES and path.is_file())
     if not paths:
         raise MeasurementError(
             f"the command left no {', '.join(SUFFIXES)} file in {folder}; have it write its dump there"
@@ -99,17 +106,21 @@ def _read_folder(folder: Path, since_ns: int) -> "dict[str, NDArray[Any]]":
                 f"{path} was there before the command ran, so it is another run's; empty the folder first"
             )
     tensors: dict[str, NDArray[Any]] = {}
+    raw: set[str] = set()
     for path in paths:
-        for name, array in _named(path).items():
+        contents = read_file(path)
+        named = _named(path, contents)
+        raw |= set() if contents.has_shapes else named.keys()
+        for name, array in named.items():
             if name in tensors:
                 raise MeasurementError(f"{folder}: two files hold a tensor {name!r}; leave one of them")
             tensors[name] = array
-    return tensors
+    return tensors, raw
 
 
-def _named(path: Path) -> "Mapping[str, NDArray[Any]]":
+def _named(path: Path, contents: Contents) -> "Mapping[str, NDArray[Any]]":
     """Name the tensors of a file by it, and by their own names where it has several."""
-    found = read_file(path).tensors
+    found = contents.tensors
     return {f"{path.stem}.{name}" if name and len(found) > 1 else path.stem: found[name] for name in found}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from guardrail.adapters.logits.formats import encode_safetensors, read_file, shaped
+from guardrail.adapters.logits.formats import Contents, encode_safetensors, read_file, shaped
 from guardrail.errors import MeasurementError, UsageError
 from guardrail.logits.dump import LOGITS, Dump, Identity, from_metadata, to_metadata
 from guardrail.store.atomic import write_atomically
@@ -21,32 +21,63 @@ class Layout:
     """What a file without shapes and names leaves open."""
 
     shape: tuple[int, ...] | None = None
-    """Shape of the logits."""
+    """Shape of the logits in a raw file."""
     vocabulary: int | None = None
-    """Length of one row of logits, where the shape is not stated."""
+    """Length of one row of logits in a raw file, where the shape is not stated."""
     tensor: str | None = None
     """Which tensor holds the logits, where none is named ``logits``."""
 
+    @property
+    def raw_shape(self) -> tuple[int, ...] | None:
+        """Give the shape that is stated for a raw file, -1 for as many rows as there are."""
+        if self.shape is None and self.vocabulary is not None:
+            return -1, self.vocabulary
+        return self.shape
 
-def read_dump(path: Path, layout: Layout) -> Dump:
-    """Read one dump.
+    def refuse_unused(self, *files: object) -> None:
+        """Refuse a shape that is stated for nothing but files with shapes of their own.
+
+        Raises:
+            UsageError: One is stated.
+        """
+        if self.raw_shape is not None:
+            option = "--vocabulary" if self.shape is None else "--shape"
+            named = " and ".join(map(str, files))
+            own = "states its own" if len(files) == 1 else "state their own"
+            raise UsageError(f"{option} is for a raw .f32 file, which states no shape; {named} {own}")
+
+
+def read_dumps(paths: Sequence[Path], layout: Layout) -> list[Dump]:
+    """Read the dumps of one command line.
+
+    Args:
+        paths: The files.
+        layout: What is stated for those of them that leave it open.
 
     Raises:
-        MeasurementError: It cannot be read, or does not say which of its tensors holds logits.
+        UsageError: There is no such file, or a shape is stated and none of them is a raw file.
+        MeasurementError: One cannot be read, or does not say which of its tensors holds logits.
     """
-    contents = read_file(path)
+    contents = [read_file(path) for path in paths]
+    if all(content.has_shapes for content in contents):
+        layout.refuse_unused(*paths)
+    return [_dump_of(path, content, layout) for path, content in zip(paths, contents, strict=True)]
+
+
+def _dump_of(path: Path, contents: Contents, layout: Layout) -> Dump:
     name = _logits_name(contents.tensors, layout, path)
-    logits = as_logits(contents.tensors[name], layout, str(path))
+    shape = None if contents.has_shapes else layout.raw_shape
+    logits = as_logits(contents.tensors[name], shape, str(path))
     further = {key: array for key, array in contents.tensors.items() if key != name}
     return Dump(str(path), logits, further, from_metadata(contents.metadata, str(path)))
 
 
-def as_logits(array: "NDArray[Any]", layout: Layout, what: str) -> "NDArray[Any]":
+def as_logits(array: "NDArray[Any]", shape: Sequence[int] | None, what: str) -> "NDArray[Any]":
     """Bring an array to fp32 [sequences, vocabulary] without changing a number.
 
     Args:
         array: Logits, as they were read.
-        layout: A shape, where one was stated.
+        shape: What a raw file was stated to have; None where the array has its own.
         what: Where they come from, for the message.
 
     Raises:
@@ -54,10 +85,8 @@ def as_logits(array: "NDArray[Any]", layout: Layout, what: str) -> "NDArray[Any]
     """
     import numpy as np
 
-    if layout.shape is not None:
-        array = shaped(array, layout.shape, what)
-    elif layout.vocabulary is not None:
-        array = shaped(array, (-1, layout.vocabulary), what)
+    if shape is not None:
+        array = shaped(array, shape, what)
     if array.ndim == 1:
         array = array.reshape(1, -1)
     if array.ndim != 2 or array.size == 0:

@@ -14,14 +14,15 @@ from guardrail.adapters.device import executing_gpu
 from guardrail.adapters.logits.sources import Dumped, file_hash, surroundings
 from guardrail.adapters.logits.worker import run_in_worker
 from guardrail.compiled.architectures import ARCHITECTURES
-from guardrail.errors import UsageError
+from guardrail.errors import MeasurementError, UsageError
 from guardrail.families import DecodeOptions, Engine, Mode, ModelProfile
 from guardrail.logits.dump import Identity
 from guardrail.logits.packing import unpack
-from guardrail.logits.prompts import draw_prompts
+from guardrail.logits.prompts import check_prompts, draw_prompts
 from guardrail.probes.engine_settings import EngineSettings
 from guardrail.probes.references import modules_of
 from guardrail.sources import combined_hash
+from guardrail.spec.messages import sentence
 from guardrail.spec.profile_files import load_profiles
 from guardrail.spec.suggest import did_you_mean
 
@@ -54,8 +55,8 @@ def dump_engine(request: EngineRequest) -> Dumped:
     """Start an engine and take its first step.
 
     Raises:
-        UsageError: There is no such engine, model, arm, mode or setting.
-        MeasurementError: The engine could not run.
+        UsageError: There is no such engine, model, arm, mode or setting, or the prompts are not fit for it.
+        MeasurementError: The engine could not run, or a captured step is asked for without a GPU.
     """
     engine = find_engine(request.subject)
     start = _start(engine, request)
@@ -141,6 +142,9 @@ def _prompts(request: EngineRequest, model: ModelProfile) -> Sequence[Sequence[i
         raise UsageError(
             f"--batch {request.sequences}: {len(request.prompts)} --prompt-ids are given; leave one out"
         )
+    # A GGUF file states a vocabulary of its own.
+    vocabulary = model.vocabulary if request.weights is None else None
+    check_prompts(request.prompts, vocabulary, f"model profile {model.name}")
     return request.prompts
 
 
@@ -150,7 +154,9 @@ def _mode(asked: str | None, on_gpu: bool) -> Mode:
     if asked not in list(Mode):
         raise UsageError(f"--mode {asked}: expected {' or '.join(Mode)}")
     if asked == Mode.CAPTURED and not on_gpu:
-        raise UsageError("--mode captured: a step is captured in a CUDA graph, and there is no GPU here")
+        raise MeasurementError(
+            "--mode captured: a step is captured in a CUDA graph, and there is no GPU here that torch can use"
+        )
     return Mode(asked)
 
 
@@ -158,10 +164,13 @@ def _settings(words: Sequence[str]) -> EngineSettings:
     stated: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
-        if not equals or name not in EngineSettings.model_fields:
-            raise UsageError(
-                f"--option {word}: expected name=value{did_you_mean(name, EngineSettings.model_fields)}"
-            )
+        known = did_you_mean(name, EngineSettings.model_fields)
+        if not equals:
+            raise UsageError(f"--option {word}: expected name=value{known}")
+        if name not in EngineSettings.model_fields:
+            raise UsageError(f"--option {word}: there is no such setting{known}")
+        if name in stated:
+            raise UsageError(f"--option {word}: {name} is given twice; leave one out")
         try:
             stated[name] = yaml.safe_load(value)
         except yaml.YAMLError:
@@ -169,8 +178,11 @@ def _settings(words: Sequence[str]) -> EngineSettings:
     try:
         return EngineSettings(**stated)
     except ValidationError as error:
-        faults = "; ".join(f"--option {fault['loc'][0]}: {fault['msg']}" for fault in error.errors())
-        raise UsageError(faults) from error
+        faults = [
+            f"--option {fault['loc'][0]}: {sentence(fault['type'], fault.get('ctx', {}), fault['msg'])}"
+            for fault in error.errors()
+        ]
+        raise UsageError("; ".join(faults)) from error
 
 
 def _weights_hash(request: EngineRequest) -> tuple[str, ...]:

@@ -38,7 +38,9 @@ def compare_folders(pre: Path, post: Path, own: Path | None, factor: float) -> F
         raise MeasurementError(f"{pre}: holds no file to compare with")
     deltas = {name: _delta(pre / name, post / name) for name in names[pre] if name in names[post]}
     itself = None if own is None else _own(pre, names[pre], own, names[own])
-    return judge_folders(names[pre], names[post], deltas, itself, factor)
+    alone = {name for name in names[post] if name in (itself or {}) and name not in names[pre]}
+    nonfinite_alone = {name for name in alone if _has_nonfinite(post / name)}
+    return judge_folders(names[pre], names[post], deltas, itself, factor, nonfinite_alone)
 
 
 def _own(pre: Path, first: Iterable[str], own: Path, second: Iterable[str]) -> dict[str, Presence]:
@@ -50,6 +52,10 @@ def _files(folder: Path) -> list[str]:
     """List files with their path inside the folder; what begins with a dot is none of a dump's."""
     found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return sorted(path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts))
+
+
+def _has_nonfinite(path: Path) -> bool:
+    return path.suffix in SUFFIXES and any(map(nonfinite_elements, read_file(path).tensors.values()))
 
 
 def _delta(one: Path, other: Path) -> FileDelta:
@@ -64,6 +70,7 @@ def _delta(one: Path, other: Path) -> FileDelta:
         differing=sum(part.differing for part in parts),
         nonfinite=sum(part.nonfinite for part in parts),
         max_abs=max(largest, default=None),
+        unlike=sum(part.unlike for part in parts),
     )
 
 
@@ -71,12 +78,13 @@ def _delta_of_tensors(ours: Mapping[str, Any], theirs: Mapping[str, Any], name: 
     present = [tensors[name] for tensors in (ours, theirs) if name in tensors]
     nonfinite = sum(map(nonfinite_elements, present))
     if len(present) == 1:
-        return FileDelta(present[0].size, max(present[0].size, 1), nonfinite, None)
+        return FileDelta(present[0].size, max(present[0].size, 1), nonfinite, None, unlike=1)
     one, other = present
     if one.shape != other.shape or one.dtype != other.dtype:
-        return FileDelta(one.size, differing_elements(one, other), nonfinite, None)
+        return FileDelta(one.size, differing_elements(one, other), nonfinite, None, unlike=1)
     delta = delta_of(one, other)
-    return FileDelta(delta.elements, delta.differing, nonfinite, delta.max_abs)
+    largest = None if nonfinite and not delta.compared else delta.max_abs
+    return FileDelta(delta.elements, delta.differing, nonfinite, largest)
 
 
 def _delta_of_bytes(one: Path, other: Path) -> FileDelta:

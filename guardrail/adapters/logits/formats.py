@@ -1,13 +1,14 @@
 """The file formats that logits and other tensors come in."""
 
 import json
+import stat
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from guardrail.errors import MeasurementError, ToolMissingError
+from guardrail.errors import MeasurementError, ToolMissingError, UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,22 +41,24 @@ class Contents:
     tensors: Tensors
     """By name; the name is empty where a file of one tensor has none."""
     metadata: Mapping[str, str]
+    has_shapes: bool = True
+    """Whether the file states the shapes of its tensors; a raw one does not."""
 
 
 def read_file(path: Path) -> Contents:
     """Read every tensor of a ``.npy``, ``.npz``, ``.safetensors`` or raw little-endian ``.f32`` file.
 
     Raises:
+        UsageError: There is no such file, or it is a folder.
         MeasurementError: It cannot be read as what its ending says.
         ToolMissingError: A library that reads it is not installed.
     """
-    reader = _READERS.get(path.suffix)
-    if reader is None:
-        raise MeasurementError(f"{path}: expected a file that ends with {', '.join(SUFFIXES)}")
     try:
-        contents = reader(path)
+        contents = _reader(path)(path)
     except ModuleNotFoundError as error:
         raise _missing(error.name or str(error)) from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"{path}: there is no such file") from error
     except OSError as error:
         raise MeasurementError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
@@ -65,6 +68,15 @@ def read_file(path: Path) -> Contents:
             shown = f"{path}: {name}" if name else str(path)
             raise MeasurementError(f"{shown}: expected numbers, not {array.dtype}")
     return contents
+
+
+def _reader(path: Path) -> Callable[[Path], Contents]:
+    if stat.S_ISDIR(path.stat().st_mode):
+        raise UsageError(f"{path}: this is a folder, not a file")
+    reader = _READERS.get(path.suffix)
+    if reader is None:
+        raise MeasurementError(f"{path}: expected a file that ends with {', '.join(SUFFIXES)}")
+    return reader
 
 
 def encode_safetensors(tensors: "Mapping[str, NDArray[Any]]", metadata: Mapping[str, str]) -> bytes:
@@ -121,7 +133,7 @@ def _read_f32(path: Path) -> Contents:
     content = path.read_bytes()
     if len(content) % 4:
         raise ValueError(f"{len(content)} bytes are no whole number of fp32 values")
-    return Contents({"": np.frombuffer(content, dtype="<f4")}, {})
+    return Contents({"": np.frombuffer(content, dtype="<f4")}, {}, has_shapes=False)
 
 
 def _read_safetensors(path: Path) -> Contents:

@@ -17,10 +17,11 @@ def run_hf_model(path: str, prompts: Sequence[Sequence[int]]) -> dict[str, Any]:
         prompts: Token ids of each sequence.
 
     Returns:
-        Plain data: packed fp32 ``logits`` of the prompts' last tokens.
+        Plain data: the size of its ``vocabulary``, and packed fp32 ``logits`` of the prompts' last tokens,
+        which are left out where a token is outside the vocabulary.
 
     Raises:
-        MeasurementError: The model cannot be loaded, or a token is outside its vocabulary.
+        MeasurementError: The model cannot be loaded.
     """
     from transformers import AutoModelForCausalLM
 
@@ -33,8 +34,8 @@ def run_hf_model(path: str, prompts: Sequence[Sequence[int]]) -> dict[str, Any]:
         raise MeasurementError(f"{path}: transformers cannot load it: {error}") from error
     vocabulary = model.get_input_embeddings().weight.shape[0]
     if any(token >= vocabulary for prompt in prompts for token in prompt):
-        raise MeasurementError(f"a prompt holds a token outside the vocabulary of {vocabulary} of {path}")
+        return {"vocabulary": vocabulary}
     model = model.to(device).eval()
     with torch.no_grad():
         logits = model(input_ids=torch.tensor(prompts, device=device)).logits[:, -1].float()
-    return {"logits": pack(logits.cpu().numpy())}
+    return {"vocabulary": vocabulary, "logits": pack(logits.cpu().numpy())}

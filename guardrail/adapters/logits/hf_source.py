@@ -11,6 +11,7 @@ from guardrail.adapters.logits.worker import run_in_worker
 from guardrail.errors import ToolMissingError, UsageError
 from guardrail.logits.dump import Identity
 from guardrail.logits.packing import unpack
+from guardrail.logits.prompts import check_prompts
 
 _CONFIG = "config.json"
 _BUILD_FILES = ("*.json", "*.safetensors", "*.bin")
@@ -28,8 +29,7 @@ def dump_hf_model(path: Path, prompts: Sequence[Sequence[int]] | None) -> Dumped
         raise UsageError(f"--hf {path}: expected the folder of a model, with its {_CONFIG}")
     if prompts is None:
         raise UsageError("--hf needs --prompt-ids 1,2,3: a model says nothing without a prompt")
-    if len({len(prompt) for prompt in prompts}) != 1:
-        raise UsageError("--prompt-ids: prompts of one dump are equally long; dump others one by one")
+    check_prompts(prompts, None, str(path))
     if importlib.util.find_spec("transformers") is None:
         remedy = "Run: pip install transformers"
         raise ToolMissingError("transformers", "run a Hugging Face model", remedy)
@@ -41,6 +41,7 @@ def dump_hf_model(path: Path, prompts: Sequence[Sequence[int]] | None) -> Dumped
         gpu,
         f"--hf {path}",
     )
+    check_prompts(prompts, found["vocabulary"], str(path))
     files = sorted(file for pattern in _BUILD_FILES for file in path.glob(pattern))
     identity = Identity(
         engine=f"transformers {metadata.version('transformers')}, {path}",

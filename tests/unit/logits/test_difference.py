@@ -83,3 +83,9 @@ def test_ranges_keep_the_extremes_of_each_stretch() -> None:
     one, other = np.zeros(6, np.float32), np.array([1, -2, 0, 0, 3, 4], np.float32)
     assert delta_ranges(one, other, 3) == [(-2.0, 1.0), (0.0, 0.0), (3.0, 4.0)]
     assert len(delta_ranges(one, other, 100)) == 6
+
+
+def test_elements_that_are_finite_in_both_are_counted() -> None:
+    one = np.array([1.0, np.nan, np.inf, 4.0], dtype=np.float32)
+    other = np.array([2.0, 5.0, np.inf, np.nan], dtype=np.float32)
+    assert (delta_of(one, other).compared, delta_of(one, other).max_abs) == (1, 1.0)

@@ -68,3 +68,31 @@ def test_noise_that_moved_further_than_the_instrument_is_undecided() -> None:
 
 def test_noise_alone_checks_nothing() -> None:
     assert judged({"node": MOVED}, {"node": SHAKEN}).exit_code is ExitCode.NOTHING_CHECKED
+
+
+BROKEN = FileDelta(8, 8, 8, None)
+
+
+def test_nan_in_any_run_of_a_noisy_file_is_a_finding() -> None:
+    in_post = judged({"kv": SAME, "node": BROKEN}, {"kv": SAME, "node": SHAKEN})
+    in_second_run = judged({"kv": SAME, "node": MOVED}, {"kv": SAME, "node": BROKEN})
+    where_pre_has_no_file = judge_folders(
+        ["kv"], ["kv", "node"], {"kv": SAME}, {"kv": SAME, "node": None}, 2.0, nonfinite_alone={"node"}
+    )
+    for found in (in_post, in_second_run, where_pre_has_no_file):
+        assert statuses(found) == {"kv": "identical", "node": "nonfinite"}
+        assert found.exit_code is ExitCode.FAILED
+
+
+def test_a_noisy_file_that_both_runs_of_the_build_have_is_missing_where_post_lacks_it() -> None:
+    found = judged({"kv": SAME}, {"kv": SAME, "node": SHAKEN}, pre=["kv", "node"], post=["kv"])
+    assert statuses(found) == {"kv": "identical", "node": "missing"}
+    assert found.exit_code is ExitCode.FAILED
+
+
+def test_noise_explains_no_other_shape_unless_the_shape_is_noise() -> None:
+    reshaped = FileDelta(8, 8, 0, None, unlike=1)
+    found = judged({"kv": SAME, "node": reshaped}, {"kv": SAME, "node": SHAKEN})
+    assert (statuses(found)["node"], found.exit_code) == ("different", ExitCode.FAILED)
+    found = judged({"kv": SAME, "node": reshaped}, {"kv": SAME, "node": reshaped})
+    assert (statuses(found)["node"], found.exit_code) == ("noise", ExitCode.OK)

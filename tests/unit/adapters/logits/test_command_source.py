@@ -97,3 +97,18 @@ def test_a_command_that_leaves_no_dump_is_an_error(
 ) -> None:
     with pytest.raises(error, match=reason):
         dump_command(request(script, command=command))
+
+
+def test_a_shape_is_for_raw_logits_alone(script: Path) -> None:
+    script.write_text(
+        SCRIPT + "import numpy; numpy.save('dump/logits.npy', numpy.zeros((2, 3), numpy.float32))\n"
+    )
+    raw = dump_command(request(script, layout=Layout(tensor="logits_decode", vocabulary=2)))
+    assert raw.logits.tolist() == [[1.0, 9.0], [3.0, 4.0]]
+    with pytest.raises(UsageError, match=r"--shape is for a raw \.f32 file.*dump: logits states its own"):
+        dump_command(request(script, layout=Layout(tensor="logits", shape=(1, 6))))
+
+
+def test_a_folder_with_the_name_of_a_dump_is_none(script: Path) -> None:
+    Path("dump/kept.npy").mkdir(parents=True)
+    assert sorted(dump_command(request(script)).tensors) == ["kv0_decode", "logits_prefill"]

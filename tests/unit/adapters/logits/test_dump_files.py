@@ -3,11 +3,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from guardrail.adapters.logits.dump_files import Layout, check_output, read_dump
+from guardrail.adapters.logits.dump_files import Layout, check_output, read_dumps
 from guardrail.errors import MeasurementError, UsageError
+from guardrail.logits.dump import Dump
 from helpers.logit_dumps import PROMPTS, write
 
 ANY = Layout()
+
+
+def read_dump(path: Path, layout: Layout) -> Dump:
+    (found,) = read_dumps([path], layout)
+    return found
 
 
 def test_a_dump_is_read_back_to_the_byte_with_its_identity(tmp_path: Path) -> None:
@@ -29,6 +35,19 @@ def test_a_raw_file_takes_a_shape_or_the_length_of_a_row(tmp_path: Path) -> None
     assert read_dump(path, Layout(shape=(3, 2))).logits.shape == (3, 2)
     with pytest.raises(MeasurementError, match=r"6 elements do not fill the shape \[-1, 4\]"):
         read_dump(path, Layout(vocabulary=4))
+
+
+def test_a_stated_shape_is_that_of_raw_files_alone(tmp_path: Path) -> None:
+    raw, array = tmp_path / "logits.f32", tmp_path / "a.npy"
+    np.arange(6, dtype="<f4").tofile(raw)
+    np.save(array, np.zeros((2, 3), np.float32))
+    shapes = [found.logits.shape for found in read_dumps([array, raw], Layout(shape=(1, 6)))]
+    assert shapes == [(2, 3), (1, 6)]
+    with pytest.raises(MeasurementError, match=r"logits\.f32: 6 elements do not fill the shape \[1, 5\]"):
+        read_dumps([array, raw], Layout(shape=(1, 5)))
+    for layout, option in ((Layout(shape=(1, 6)), "--shape"), (Layout(vocabulary=6), "--vocabulary")):
+        with pytest.raises(UsageError, match=rf"{option} is for a raw \.f32 file.*a\.npy states its own"):
+            read_dump(array, layout)
 
 
 def test_half_precision_is_widened_and_a_double_that_would_be_rounded_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from guardrail.adapters.logits import engine_source
 from guardrail.adapters.logits.engine_source import EngineRequest, dump_engine
-from guardrail.errors import UsageError
+from guardrail.errors import MeasurementError, UsageError
 from guardrail.logits.packing import pack
 from helpers.logit_dumps import dump
 from helpers.tiny_decode import ROOT
@@ -71,11 +71,15 @@ def test_prompts_are_drawn_for_a_batch(asked: dict[str, Any]) -> None:
         ({"model": "tiny"}, "--model tiny: there is no such model profile; known: .*tiny-decode"),
         ({"arm": "v9"}, "--arm v9: reference_decode cannot be forced to it"),
         ({"mode": "graph"}, "--mode graph: expected eager or captured"),
-        ({"mode": "captured"}, "--mode captured: .* no GPU here"),
         ({"sequences": 2}, "--batch 2: 1 --prompt-ids are given"),
-        ({"settings": ("tile=32",)}, "--option tile=32: expected name=value; known: block_units"),
-        ({"settings": ("block_units=-1",)}, "--option block_units: Input should be greater"),
-        ({"settings": ("planes=32",)}, "--option planes: Input should be a valid boolean"),
+        ({"prompts": [[3], [3, 17]]}, "--prompt-ids: prompts of one dump are equally long"),
+        ({"prompts": [[3, 512]]}, "token 512 is outside model profile tiny-decode's vocabulary of 512"),
+        ({"settings": ("tile=32",)}, "--option tile=32: there is no such setting; known: block_units"),
+        ({"settings": ("planes",)}, "--option planes: expected name=value"),
+        ({"settings": ("planes=true", "planes=false")}, "--option planes=false: planes is given twice"),
+        ({"settings": ("block_units=-1",)}, "--option block_units: must be greater than 0"),
+        ({"settings": ("block_units=7",)}, "--option block_units: must be a power of two, and 7 is none"),
+        ({"settings": ("planes=32",)}, "--option planes: must be a valid boolean"),
         ({"weights": Path("none.gguf")}, "--weights none.gguf: cannot be read"),
     ],
 )
@@ -84,3 +88,8 @@ def test_what_an_engine_cannot_do_is_a_usage_error(
 ) -> None:
     with pytest.raises(UsageError, match=reason):
         dump_engine(request(**changes))
+
+
+def test_a_captured_step_without_a_gpu_is_not_measured(asked: dict[str, Any]) -> None:
+    with pytest.raises(MeasurementError, match=r"--mode captured: .* no GPU here that torch can use"):
+        dump_engine(request(mode="captured"))

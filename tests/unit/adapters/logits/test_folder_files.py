@@ -7,7 +7,7 @@ import pytest
 
 from guardrail.adapters.logits.folder_files import compare_folders, read_logits_pair
 from guardrail.errors import MeasurementError, UsageError
-from guardrail.logits.folders import FolderComparison
+from guardrail.logits.folders import FileDelta, FolderComparison
 from helpers.logit_dumps import write
 
 
@@ -79,3 +79,26 @@ def test_rows_of_logits_are_found_for_a_picture(tmp_path: Path) -> None:
     label, (one, other) = next(read_logits_pair(pre / "logits_decode.f32", post / "logits_decode.f32"))
     assert (label, one.tolist(), other.tolist()) == ("", [1.0, 2.0], [1.0, 2.0])
     assert list(read_logits_pair(pre / "kv0.f32", post / "kv0.f32")) == []
+
+
+def test_nan_is_found_where_it_would_be_noise_and_no_delta_is_made_up_for_it(tmp_path: Path) -> None:
+    nan = float("nan")
+    pre = fill(tmp_path / "pre", kv=[1, 2], node=[1, 2])
+    post = fill(tmp_path / "post", kv=[1, 2], node=[nan, nan], late=[nan], text="nan")
+    own = fill(tmp_path / "own", kv=[1, 2], node=[1, 4], late=[3], text="NaN")
+    found = compare_folders(pre, post, own, 2.0)
+    assert statuses(found) == {
+        "kv.f32": "identical",
+        "late.f32": "nonfinite",
+        "node.f32": "nonfinite",
+        "text.txt": "noise",
+    }
+    deltas = {result.name: result.delta for result in found.files}
+    assert deltas["node.f32"] == FileDelta(elements=2, differing=2, nonfinite=2, max_abs=None)
+
+
+def test_a_shape_that_changes_is_no_noise(tmp_path: Path) -> None:
+    pre = fill(tmp_path / "pre", kv=[1, 2], node=[1, 2])
+    post = fill(tmp_path / "post", kv=[1, 2], node=[1, 2, 3])
+    own = fill(tmp_path / "own", kv=[1, 2], node=[1, 4])
+    assert statuses(compare_folders(pre, post, own, 2.0))["node.f32"] == "different"

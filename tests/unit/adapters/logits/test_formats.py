@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from guardrail.adapters.logits.formats import read_file
-from guardrail.errors import MeasurementError, ToolMissingError
+from guardrail.errors import MeasurementError, ToolMissingError, UsageError
 
 VALUES = np.array([[1.0, -2.5, 3.0]], dtype=np.float32)
 
@@ -78,8 +78,11 @@ def test_a_pickle_and_text_are_refused(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_missing_library_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(MeasurementError, match="cannot be read: No such file"):
-        read_file(tmp_path / "a.safetensors")
+    for name in ("a.safetensors", "a"):
+        with pytest.raises(UsageError, match=f"{name}: there is no such file"):
+            read_file(tmp_path / name)
+    with pytest.raises(UsageError, match="this is a folder, not a file"):
+        read_file(tmp_path)
     (tmp_path / "a.safetensors").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "safetensors", None)
     with pytest.raises(ToolMissingError, match=r"safetensors is not installed.*gpu-guardrail\[gpu\]"):

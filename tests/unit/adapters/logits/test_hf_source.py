@@ -8,7 +8,7 @@ import torch
 
 from guardrail.adapters.logits import hf_source
 from guardrail.adapters.logits.hf_source import dump_hf_model
-from guardrail.errors import MeasurementError, ToolMissingError, UsageError
+from guardrail.errors import ToolMissingError, UsageError
 
 
 @pytest.fixture
@@ -34,6 +34,18 @@ def test_a_missing_transformers_is_named_with_its_remedy(
         dump_hf_model(folder, [[1, 2]])
 
 
+def test_a_token_that_the_model_does_not_know_is_a_usage_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        hf_source.importlib.util, "find_spec", lambda name: name == "transformers" or found(name)
+    )
+    monkeypatch.setattr(hf_source, "run_in_worker", lambda *arguments: {"vocabulary": 97})
+    with pytest.raises(UsageError, match=r"--prompt-ids: token 97 is outside .*'s vocabulary of 97"):
+        dump_hf_model(folder, [[3, 97]])
+
+
 @pytest.mark.skipif(importlib.util.find_spec("transformers") is None, reason="transformers is not installed")
 def test_the_logits_of_a_model_are_those_of_its_last_token(tmp_path: Path) -> None:
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -53,5 +65,5 @@ def test_the_logits_of_a_model_are_those_of_its_last_token(tmp_path: Path) -> No
     expected = model(input_ids=torch.tensor([[1, 2, 3], [4, 5, 6]])).logits[:, -1]
     assert torch.allclose(torch.tensor(found.logits), expected, atol=1e-5)
     assert found.identity.prompts == ((1, 2, 3), (4, 5, 6))
-    with pytest.raises(MeasurementError, match="a token outside the vocabulary of 97"):
+    with pytest.raises(UsageError, match=r"token 97 is outside .*'s vocabulary of 97"):
         dump_hf_model(tmp_path / "model", [[97]])
