@@ -17,7 +17,9 @@ def profile(
     ] = None,
     module: Annotated[
         str | None,
-        typer.Option("--module", "-m", help="Profile a Python module; the rest are its arguments."),
+        typer.Option(
+            "--module", "-m", help="Profile a Python module; TARGET and the rest are its arguments."
+        ),
     ] = None,
     case: Annotated[
         list[str] | None, typer.Option(help="Case of an operation: its name, or axis=value, repeated.")

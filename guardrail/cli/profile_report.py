@@ -64,16 +64,16 @@ def report_profile(target: TargetRequest, request: ReportRequest) -> None:
     trace = profile_target(target)
     gpu = Target(request.arch or (device.arch if device else trace.arch), device)
     rows = summarise(trace, group_by, request.kernel)
-    if other is not None:
-        changes = compare_rows(summarise(other, group_by, request.kernel), rows)
-        _require(changes, trace, request.kernel)
-        _show_changes(changes, other, trace, request)
-    else:
-        _require(rows, trace, request.kernel)
-        _require_counters(rows, request.counters, trace)
-        _show_rows(rows, trace, gpu, request)
+    changes = None if other is None else compare_rows(summarise(other, group_by, request.kernel), rows)
+    _require(rows if changes is None else changes, trace, request.kernel)
+    _require_counters(rows, request.counters, trace)
+    # Before anything is printed: a reader may leave after the first line.
     if request.plot is not None:
         write_plot(request.plot, rows[: request.top or None], trace)
+    if other is None or changes is None:
+        _show_rows(rows, trace, gpu, request)
+    else:
+        _show_changes(changes, other, trace, request)
 
 
 def _show_rows(rows: Sequence[Row], trace: Trace, target: Target, request: ReportRequest) -> None:

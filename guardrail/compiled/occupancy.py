@@ -15,11 +15,20 @@ class Occupancy:
 
     blocks_per_sm: int
     """0 where the kernel cannot be launched at all."""
-    limited_by: Limiter
     blocks_by: Mapping[Limiter, int]
     """How many blocks each resource alone would allow."""
     theoretical: float
     """Resident warps over the warps that the SM has room for, 0 to 1."""
+
+    @property
+    def limiters(self) -> tuple[Limiter, ...]:
+        """List every resource that has no room for another block."""
+        return tuple(name for name, blocks in self.blocks_by.items() if blocks == self.blocks_per_sm)
+
+    @property
+    def limited_by(self) -> str:
+        """Name them: ``registers, shared memory``."""
+        return ", ".join(self.limiters)
 
 
 def occupancy(limits: SmLimits, *, threads: int, registers: int, shared_bytes: int) -> Occupancy:
@@ -36,7 +45,7 @@ def occupancy(limits: SmLimits, *, threads: int, registers: int, shared_bytes: i
         shared_bytes: Static and dynamic shared memory of one block, without the driver's reservation.
 
     Returns:
-        The smallest of the four limits, the first of them where several are equal.
+        The smallest of the four limits.
     """
     warps = -(-threads // WARP_SIZE)
     blocks_by: dict[Limiter, int] = {
@@ -45,9 +54,8 @@ def occupancy(limits: SmLimits, *, threads: int, registers: int, shared_bytes: i
         "shared memory": _blocks_by_shared_memory(limits, shared_bytes),
         "blocks": limits.blocks_per_sm,
     }
-    limited_by = min(blocks_by, key=blocks_by.__getitem__)
-    blocks = blocks_by[limited_by]
-    return Occupancy(blocks, limited_by, blocks_by, blocks * warps / limits.warps_per_sm)
+    blocks = min(blocks_by.values())
+    return Occupancy(blocks, blocks_by, blocks * warps / limits.warps_per_sm)
 
 
 def _blocks_by_registers(limits: SmLimits, warps: int, registers: int) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from guardrail.compiled.architectures import find_limits
-from guardrail.compiled.occupancy import Limiter, Occupancy, occupancy
+from guardrail.compiled.occupancy import Occupancy, occupancy
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ class KernelResources:
         return None if found is None else found.blocks_per_sm
 
     @property
-    def limited_by(self) -> Limiter | None:
-        """Name the resource that allows the fewest blocks per SM."""
+    def limited_by(self) -> str | None:
+        """Name every resource that has no room for another block."""
         found = self.occupancy
         return None if found is None else found.limited_by
 

@@ -66,7 +66,7 @@ def load_kernels(text: str | bytes, source: str) -> list[KernelResources]:
         reason = f"the JSON breaks off or is damaged on line {error.lineno}"
     except UnicodeDecodeError:
         reason = "it is not UTF-8 text"
-    except (TypeError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         reason = str(error)
     raise UsageError(f"{source}: not a list of kernels as `guardrail resources --json` writes it ({reason})")
 
@@ -82,17 +82,20 @@ def _pair(change: Change) -> str:
 
 def _from_json_object(kernel: Mapping[str, Any]) -> KernelResources:
     dynamic = _integer_or_null(kernel, "dynamic_shared_bytes")
+    static = _integer(kernel, "shared_bytes") - (dynamic or 0)
+    if static < 0:
+        raise ValueError(f"dynamic_shared_bytes is {dynamic}, more than shared_bytes")
     return KernelResources(
         name=_text(kernel, "name"),
         arch=_text(kernel, "arch"),
         registers=_integer(kernel, "registers"),
         stack_bytes=_integer(kernel, "stack_bytes"),
-        static_shared_bytes=_integer(kernel, "shared_bytes") - (dynamic or 0),
+        static_shared_bytes=static,
         toolchain=_text(kernel, "toolchain"),
         spill_store_bytes=_integer_or_null(kernel, "spill_store_bytes"),
         spill_load_bytes=_integer_or_null(kernel, "spill_load_bytes"),
         dynamic_shared_bytes=dynamic,
-        threads=_integer_or_null(kernel, "threads"),
+        threads=_integer_or_null(kernel, "threads", least=1),
     )
 
 
@@ -102,11 +105,14 @@ def _text(kernel: Mapping[str, Any], key: str) -> str:
     return str(kernel[key])
 
 
-def _integer(kernel: Mapping[str, Any], key: str) -> int:
-    if type(kernel[key]) is not int:
-        raise TypeError(f"{key} is {kernel[key]!r}, not a whole number")
-    return int(kernel[key])
+def _integer(kernel: Mapping[str, Any], key: str, least: int = 0) -> int:
+    value = kernel[key]
+    if type(value) is not int:
+        raise TypeError(f"{key} is {value!r}, not a whole number")
+    if value < least:
+        raise ValueError(f"{key} is {value}, less than {least}")
+    return value
 
 
-def _integer_or_null(kernel: Mapping[str, Any], key: str) -> int | None:
-    return None if kernel[key] is None else _integer(kernel, key)
+def _integer_or_null(kernel: Mapping[str, Any], key: str, least: int = 0) -> int | None:
+    return None if kernel[key] is None else _integer(kernel, key, least)

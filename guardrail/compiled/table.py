@@ -1,6 +1,6 @@
 """Kernel resources and their changes as terminal tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -8,11 +8,13 @@ from rich.text import Text
 
 from guardrail.compiled.diff import Change, Comparison
 from guardrail.compiled.names import shorten
+from guardrail.compiled.occupancy import Limiter
 from guardrail.compiled.resources import KernelResources
 
 ROWS = 50
 UNKNOWN = "-"
 _FIGURES = ("arch", "regs", "stack", "spill st/ld", "shared", "threads", "blocks/SM", "limited by")
+_SHORT: Mapping[Limiter, str] = {"registers": "regs", "shared memory": "shared"}
 _LEFT_ALIGNED = ("arch", "limited by")
 _WIDE_NAME = 20
 _SHORT_NAME = 14
@@ -73,7 +75,7 @@ def _print_table(console: Console, names: Sequence[str], figures: Sequence[tuple
     columns = [(_FIGURES[i], *(row[i] for row in figures)) for i in told]
     widths = [max(map(len, column)) for column in columns]
     room = console.width - 2 * len(told)
-    if room - sum(widths) < _WIDE_NAME:
+    if room - sum(widths) < min(_WIDE_NAME, max(map(len, names), default=0)):
         widths = [max(len(word) for cell in column for word in cell.split()) for column in columns]
     name_width = max(_SHORT_NAME, room - sum(widths))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
@@ -106,11 +108,17 @@ def _figures(kernel: KernelResources) -> tuple[str, ...]:
         str(kernel.shared_bytes),
         _text(kernel.threads),
         _text(kernel.blocks_per_sm),
-        _text(kernel.limited_by),
+        _limiters(kernel),
     )
 
 
-def _text(value: int | str | None) -> str:
+def _limiters(kernel: KernelResources) -> str:
+    """Name what limits the blocks by the headings of its columns, so that several fit."""
+    found = kernel.occupancy
+    return UNKNOWN if found is None else ", ".join(_SHORT.get(name, name) for name in found.limiters)
+
+
+def _text(value: int | None) -> str:
     return UNKNOWN if value is None else str(value)
 
 

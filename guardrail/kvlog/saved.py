@@ -2,26 +2,58 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from guardrail.errors import MeasurementError, UsageError
+from guardrail.errors import UsageError
 from guardrail.kvlog.parse import parse_log
 from guardrail.kvlog.reading import Reading
 from guardrail.kvlog.startup import Engine, Startup, Worker
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 FORMAT = "guardrail-kv-log"
 _VERSION = 1
+_Number: TypeAlias = int | float
+_Numbers: TypeAlias = dict[str, tuple[_Number, _Number, _Number]]
+"""Value, lowest and highest, by name."""
 _BEGINNING = re.compile(rf'\s*\{{\s*"format":\s*"{FORMAT}"')
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainWorker:
+    process: str
+    readings: _Numbers
+    scratch_lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainEngine:
+    process: str
+    readings: _Numbers
+    request_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainStartup:
+    """What `plain_startup` gives, without what tells it from other files."""
+
+    settings: dict[str, str]
+    readings: _Numbers
+    counted: dict[str, tuple[str, ...]]
+    workers: tuple[_PlainWorker, ...]
+    engines: tuple[_PlainEngine, ...]
 
 
 def read_startup(path: Path) -> Startup:
     """Read a start from a log, or from what `plain_startup` made of one.
 
     Raises:
-        UsageError: The file cannot be read.
-        MeasurementError: It holds no start that finished, or is damaged.
+        UsageError: The file cannot be read, or is a saved start and damaged.
+        MeasurementError: It is a log and holds no start that finished.
     """
     try:
         # Not as text: that would count a progress bar's returns as lines.
@@ -67,7 +99,7 @@ def _document(text: str, source: str) -> dict[str, Any] | None:
     except ValueError as error:
         if _BEGINNING.match(text):
             where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-            raise MeasurementError(
+            raise UsageError(
                 f"{source}{where}: this saved start breaks off or is damaged here; write it again"
             ) from None
         return None
@@ -78,39 +110,61 @@ def _document(text: str, source: str) -> dict[str, Any] | None:
 
 def _restore(document: Mapping[str, Any], source: str) -> Startup:
     if document.get("version") != _VERSION:
-        raise MeasurementError(
+        raise UsageError(
             f"{source}: expected version {_VERSION} of a saved start, and this one is "
             f"{document.get('version')!r}; write it again with this guardrail"
         )
+    from pydantic import ValidationError
+
     try:
+        (plain,) = _adapter().validate_json(json.dumps([document]), strict=True)
         return Startup(
             source,
-            tuple(
-                Worker(worker["process"], _readings(worker["readings"]), worker["scratch_lines"])
-                for worker in document["workers"]
+            tuple(map(_worker, plain.workers)),
+            tuple(map(_engine, plain.engines)),
+            plain.settings,
+            _readings(
+                plain.readings,
+                ("requested_utilization",) if "effective_utilization" in plain.readings else (),
             ),
-            tuple(
-                Engine(engine["process"], _readings(engine["readings"]), engine["request_tokens"])
-                for engine in document["engines"]
-            ),
-            dict(document["settings"]),
-            _readings(document["readings"]),
-            {metric: tuple(map(str, names)) for metric, names in document["counted"].items()},
+            plain.counted,
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise MeasurementError(f"{source}: a damaged start ({type(error).__name__}: {error})") from None
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        reason = f"{'.'.join(map(str, fault['loc'][1:]))}: {fault['msg']}"
+    except (ValueError, RecursionError) as error:
+        reason = str(error)
+    raise UsageError(f"{source}: a damaged start ({reason}); write it again")
+
+
+def _adapter() -> "TypeAdapter[tuple[_PlainStartup]]":
+    # pydantic hands a configuration down to dataclasses that have none, but not to the outermost type.
+    from pydantic import ConfigDict, TypeAdapter
+
+    return TypeAdapter(tuple[_PlainStartup], config=ConfigDict(allow_inf_nan=False))
+
+
+def _worker(plain: _PlainWorker) -> Worker:
+    needed = ("adopted",) if plain.scratch_lines else ()
+    return Worker(plain.process, _readings(plain.readings, needed), plain.scratch_lines)
+
+
+def _engine(plain: _PlainEngine) -> Engine:
+    readings = _readings(plain.readings, ("kv_tokens",))
+    if "concurrency" in readings and plain.request_tokens is None:
+        raise ValueError(f"request_tokens of {plain.process} is null, and its concurrency is stated")
+    return Engine(plain.process, readings, plain.request_tokens)
 
 
 def _plain(readings: Mapping[str, Reading]) -> dict[str, list[int | float]]:
     return {name: [reading.value, reading.low, reading.high] for name, reading in readings.items()}
 
 
-def _readings(plain: Mapping[str, Any]) -> dict[str, Reading]:
-    return {name: _reading(name, stated) for name, stated in plain.items()}
-
-
-def _reading(name: str, stated: Any) -> Reading:
-    value, low, high = stated
-    if not all(type(number) in (int, float) for number in stated):
-        raise TypeError(f"{name} is {stated!r}, not three numbers")
-    return Reading(value, low, high)
+def _readings(plain: _Numbers, needed: Collection[str]) -> dict[str, Reading]:
+    for name in needed:
+        if name not in plain:
+            raise ValueError(f"readings.{name} is missing")
+    for name, (value, low, high) in plain.items():
+        if not low <= value <= high:
+            raise ValueError(f"readings.{name} is {value}, not between its lowest {low} and highest {high}")
+    return {name: Reading(*numbers) for name, numbers in plain.items()}

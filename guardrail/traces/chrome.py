@@ -56,19 +56,22 @@ def chrome_trace(document: Any, source: str) -> Trace:
     if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
         raise UsageError(f"{source}: expected a Chrome trace: an object with a list 'traceEvents'")
     complete = [event for event in events if event.get("ph") == "X"]
-    work = [event for event in complete if event.get("cat") in _KINDS]
+    work = [event for event in complete if str(event.get("cat")) in _KINDS]
     try:
         regions = _Regions(complete)
-    except (TypeError, ValueError) as error:
+        notes = tuple(_notes(complete, work))
+    except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(
             f"{source}: an annotation or a call of the host is damaged: expected 'ts' and 'dur' in "
             f"microseconds ({error})"
         ) from None
     launches = [_launch(event, regions, source) for event in work]
     launches.sort(key=lambda launch: launch.start_ns or 0.0)
-    properties = document.get("deviceProperties") if isinstance(document, dict) else None
-    device, arch = _device(properties or (), {launch.device for launch in launches})
-    return Trace("kineto", source, tuple(launches), device, arch, tuple(_notes(complete, work)))
+    properties = (document.get("deviceProperties") if isinstance(document, dict) else None) or []
+    if not isinstance(properties, list) or not all(isinstance(device, dict) for device in properties):
+        raise UsageError(f"{source}: damaged: expected 'deviceProperties' as a list of objects")
+    device, arch = _device(properties, {launch.device for launch in launches})
+    return Trace("kineto", source, tuple(launches), device, arch, notes)
 
 
 class _Regions:
@@ -110,7 +113,7 @@ def _launch(event: _Event, regions: _Regions, source: str) -> Launch:
             region=regions.around(event),
             bytes=_integer(arguments.get("bytes")),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise UsageError(
             f"{source}: the event {str(event.get('name'))[:60]!r} is damaged: expected a name, 'ts' and "
             f"'dur' in microseconds and whole numbers in 'args' ({type(error).__name__}: {error})"
@@ -135,7 +138,7 @@ def _notes(events: Sequence[_Event], work: Sequence[_Event]) -> Iterator[str]:
 
 def _device(properties: Sequence[_Event], used: set[int | None]) -> tuple[str | None, str | None]:
     """Name the GPU that the work ran on and its architecture, where there is one answer."""
-    chosen = [device for device in properties if device.get("id") in used] or list(properties)
+    chosen = [device for device in properties if device.get("id") in list(used)] or list(properties)
     names = {str(device["name"]) for device in chosen if "name" in device}
     archs = {
         f"sm_{device['computeMajor']}{device['computeMinor']}"

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import math
 import zlib
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from guardrail.records.launch import Trace
 from guardrail.traces.chrome import chrome_trace
 from guardrail.traces.ncu_csv import is_ncu_csv, read_ncu_csv
 from guardrail.traces.nsys_sqlite import is_sqlite, read_nsys_sqlite
+from guardrail.traces.plausible import require_plausible
 from guardrail.traces.proton import is_proton, read_proton
 from guardrail.traces.saved import is_saved, saved_trace
 
@@ -39,11 +39,7 @@ def read_trace_file(path: Path) -> Trace:
     trace = _read(path, _bytes(path), source)
     if not trace.launches:
         raise NothingReadError(f"{source}: holds no kernel, copy or fill, so there is nothing to show")
-    for launch in trace.launches:
-        if not (math.isfinite(launch.duration_ns) and launch.duration_ns >= 0):
-            raise UsageError(
-                f"{source}: damaged: {launch.name!r} took {launch.duration_ns:g} ns; expected 0 or more"
-            )
+    require_plausible(trace)
     return trace
 
 
@@ -94,6 +90,8 @@ def _json_trace(text: str, source: str) -> Trace:
             f"{source}:{error.lineno}: the JSON breaks off or is damaged here ({error.msg}); "
             f"expected {EXPECTED}"
         ) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise UsageError(f"{source}: the JSON is damaged ({error}); expected {EXPECTED}") from None
     except RecursionError:
         raise UsageError(f"{source}: the JSON is nested too deeply; expected {EXPECTED}") from None
     if is_saved(document):

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from guardrail.errors import UsageError
 from guardrail.records.launch import Dimensions, Launch, Trace, WorkKind
-from guardrail.traces.ncu_values import base_unit_factor, parse_number
+from guardrail.traces.ncu_values import base_unit_factor, parse_number, require_unit
 
 DURATION = "gpu__time_duration.sum"
 _IDENTITY = ("ID", "Kernel Name", "Block Size", "Grid Size")
@@ -22,6 +22,11 @@ _DISPLAY_NAMES = {
 """What the details page calls the counters that a row of the table is made of."""
 _ERROR = re.compile(r"^==ERROR==\s*(.*)$", re.MULTILINE)
 _NOTE = "ncu runs kernels one by one, at base clocks and with a flushed cache unless it was told otherwise"
+_NO_UNITS = "the report states no units: its numbers are taken to be in base units (ns, byte)"
+_FIGURE = re.compile(r"\w+__\w+(?:\.\w+)+|launch__(?:registers_per_thread|shared_mem_per_block_\w+)")
+"""Counters that are never words; those of a launch may be, where they have no unit."""
+_AXES = re.compile(r"\(?\s*(\d+),\s*(\d+),\s*(\d+)\s*\)?")
+_CAPABILITY = re.compile(r"\d+\.\d+[a-z]?|")
 _ABOUT_MACHINE = ("c2clink__", "device__", "numa__", "nvlink__", "profiler__")
 """What ncu lists with every kernel and is no counter of it."""
 
@@ -58,17 +63,18 @@ def read_ncu_csv(text: str, source: str) -> Trace:
         Its kernels in launch order with every counter that has a value.
 
     Raises:
-        UsageError: There is no table, it breaks off, or a kernel has no duration.
+        UsageError: There is no table, it breaks off or is damaged, or a kernel has no duration.
     """
     rows = list(_rows(text, source))
-    long = rows and all(name in rows[0].cells for name in _LONG)
-    profiled = list(_long(rows, source) if long else _wide(rows, source))
+    long = bool(rows) and all(name in rows[0].cells for name in _LONG)
+    units = rows.pop(0) if rows and not long and not rows[0].cells["ID"] else None
+    profiled = list(_long(rows, source) if long else _wide(rows, units, source))
     launches = tuple(_launch(kernel, source) for kernel in profiled)
     names = {kernel.row.cells.get("device__attribute_display_name", "") for kernel in profiled}
     capabilities = {kernel.row.cells.get("CC", "") for kernel in profiled}
     device, capability = _only(names), _only(capabilities)
     arch = f"sm_{capability.replace('.', '')}" if capability else None
-    return Trace("ncu", source, launches, device, arch, (_NOTE,))
+    return Trace("ncu", source, launches, device, arch, (_NOTE,) if long or units else (_NOTE, _NO_UNITS))
 
 
 def _rows(text: str, source: str) -> Iterator[_Row]:
@@ -77,17 +83,30 @@ def _rows(text: str, source: str) -> Iterator[_Row]:
     if start is None:
         _refuse(source, text)
     reader = csv.reader(lines[start:])
-    header = next(reader)
-    for cells in reader:
-        line = start + reader.line_num
-        if not cells or cells[0].startswith("=="):
-            continue
-        if len(cells) != len(header):
-            raise UsageError(
-                f"{source}:{line}: expected {len(header)} cells as the header has, there are {len(cells)}; "
-                "the file breaks off or is damaged here"
-            )
-        yield _Row(line, dict(zip(header, cells, strict=True)))
+    try:
+        header = next(reader)
+        for cells in reader:
+            line = start + reader.line_num
+            if not cells or cells[0].startswith("=="):
+                continue
+            if len(cells) != len(header):
+                raise UsageError(
+                    f"{source}:{line}: expected {len(header)} cells as the header has, there are "
+                    f"{len(cells)}; the file breaks off or is damaged here"
+                )
+            yield _Row(line, dict(zip(header, cells, strict=True)))
+    except csv.Error as error:
+        raise UsageError(f"{source}:{start + reader.line_num}: damaged here ({error})") from None
+    if _breaks_off(text, lines, start):
+        raise UsageError(f"{source}:{len(lines)}: the file breaks off here, in the middle of a line")
+
+
+def _breaks_off(text: str, lines: Sequence[str], start: int) -> bool:
+    """Tell whether the header is the last line and has no end, or the last cell's quotes have none."""
+    if text.endswith(("\n", "\r")):
+        return False
+    last = lines[-1]
+    return start == len(lines) - 1 or (last.startswith('"') and not last.endswith('"'))
 
 
 def _header_line(lines: Sequence[str]) -> int | None:
@@ -105,16 +124,15 @@ def _refuse(source: str, text: str) -> NoReturn:
     )
 
 
-def _wide(rows: Sequence[_Row], source: str) -> Iterator[_Profiled]:
-    """Read a column a counter; the first row holds the units, unless ncu was told to leave them out."""
-    if not rows:
-        return
-    has_units = not rows[0].cells["ID"]
-    units = rows[0].cells if has_units else {}
-    for row in rows[has_units:]:
-        yield _Profiled(
-            row, dict(_counters(source, ((row, k, v, units.get(k, "")) for k, v in row.cells.items())))
-        )
+def _wide(rows: Sequence[_Row], units: _Row | None, source: str) -> Iterator[_Profiled]:
+    """Read a column a counter, with the row of units, unless ncu was told to leave it out."""
+    stated = units.cells if units is not None else {}
+    if units is not None:
+        for name, unit in stated.items():
+            require_unit(name, unit, f"{source}:{units.line}")
+    for row in rows:
+        cells = ((row, name, text, stated.get(name, "")) for name, text in row.cells.items())
+        yield _Profiled(row, dict(_counters(source, cells)))
 
 
 def _long(rows: Sequence[_Row], source: str) -> Iterator[_Profiled]:
@@ -123,7 +141,10 @@ def _long(rows: Sequence[_Row], source: str) -> Iterator[_Profiled]:
     for row in rows:
         kernels.setdefault((row.cells["ID"], row.cells.get("Process ID", "")), []).append(row)
     for of_kernel in kernels.values():
-        yield _Profiled(of_kernel[0], dict(_counters(source, map(_long_cell, of_kernel))))
+        cells = [_long_cell(row) for row in of_kernel]
+        for row, name, _, unit in cells:
+            require_unit(name, unit, f"{source}:{row.line}")
+        yield _Profiled(of_kernel[0], dict(_counters(source, cells)))
 
 
 def _long_cell(row: _Row) -> tuple[_Row, str, str, str]:
@@ -135,18 +156,21 @@ def _counters(source: str, cells: Iterable[tuple[_Row, str, str, str]]) -> Itera
     for row, name, text, unit in cells:
         if "__" not in name or name.startswith(_ABOUT_MACHINE):
             continue
-        if (value := parse_number(text, f"{source}:{row.line}: {name}")) is not None:
+        words = not (unit or _FIGURE.fullmatch(name))
+        if (value := parse_number(text, f"{source}:{row.line}: {name}", words=words)) is not None:
             yield name, value * base_unit_factor(unit)
 
 
 def _launch(kernel: _Profiled, source: str) -> Launch:
     cells, counters = kernel.row.cells, kernel.counters
+    place = f"{source}:{kernel.row.line}"
     if DURATION not in counters:
         raise UsageError(
-            f"{source}:{kernel.row.line}: kernel {cells['Kernel Name'][:60]!r} has no {DURATION}; "
+            f"{place}: kernel {cells['Kernel Name'][:60]!r} has no {DURATION}; "
             f"profile again with it among --metrics"
         )
-    place = f"{source}:{kernel.row.line}"
+    if not _CAPABILITY.fullmatch(cells.get("CC", "")):
+        raise UsageError(f"{place}: CC: expected a compute capability as in 9.0, not {cells['CC'][:60]!r}")
     return Launch(
         name=cells["Kernel Name"],
         kind=WorkKind.KERNEL,
@@ -155,8 +179,8 @@ def _launch(kernel: _Profiled, source: str) -> Launch:
         block=_dimensions(cells["Block Size"], f"{place}: Block Size"),
         registers=_integer(counters.get("launch__registers_per_thread")),
         shared_bytes=_shared_bytes(counters),
-        stream=_integer(parse_number(cells.get("Stream", ""), place)),
-        device=_integer(parse_number(cells.get("Device", ""), place)),
+        stream=_integer(parse_number(cells.get("Stream", ""), f"{place}: Stream")),
+        device=_integer(parse_number(cells.get("Device", ""), f"{place}: Device")),
         counters=counters,
     )
 
@@ -168,10 +192,10 @@ def _shared_bytes(counters: Mapping[str, float]) -> int | None:
 
 
 def _dimensions(cell: str, place: str) -> Dimensions:
-    numbers = [int(number) for number in re.findall(r"\d+", cell)]
-    if len(numbers) != 3:
+    axes = _AXES.fullmatch(cell.strip())
+    if axes is None:
         raise UsageError(f"{place}: expected three numbers as in (132, 1, 1), not {cell!r}")
-    return numbers[0], numbers[1], numbers[2]
+    return int(axes[1]), int(axes[2]), int(axes[3])
 
 
 def _integer(value: float | None) -> int | None:

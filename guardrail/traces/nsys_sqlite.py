@@ -53,6 +53,11 @@ def read_nsys_sqlite(path: Path, source: str) -> Trace:
             f"{source}: expected an SQLite export of nsys, and it cannot be read ({error}); export it again: "
             "nsys export --type sqlite"
         ) from None
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise UsageError(
+            f"{source}: damaged: a row lacks a number or has something else in its place "
+            f"({type(error).__name__}: {error}); export it again: nsys export --type sqlite"
+        ) from None
 
 
 class _Export:
@@ -69,7 +74,11 @@ class _Export:
             raise UsageError(
                 f"{source}: a database, and not of nsys: expected the tables StringIds and {_PREFIX}KERNEL"
             )
-        self._strings: dict[int, str] = dict(connection.execute("SELECT id, value FROM StringIds"))
+        self._strings = {
+            key: str(value)
+            for key, value in connection.execute("SELECT id, value FROM StringIds")
+            if value is not None
+        }
 
     def trace(self) -> Trace:
         """Read everything."""
@@ -90,10 +99,10 @@ class _Export:
                 start_ns=float(row["start"]),
                 grid=_dimensions(row, "grid"),
                 block=_dimensions(row, "block"),
-                registers=row.get("registersPerThread"),
+                registers=_integer(row, "registersPerThread"),
                 shared_bytes=sum(shared) if shared else None,
-                stream=row.get("streamId"),
-                device=row.get("deviceId"),
+                stream=_integer(row, "streamId"),
+                device=_integer(row, "deviceId"),
                 region=regions.around(row),
             )
 
@@ -106,10 +115,10 @@ class _Export:
                     kind=kind,
                     duration_ns=float(row["end"] - row["start"]),
                     start_ns=float(row["start"]),
-                    stream=row.get("streamId"),
-                    device=row.get("deviceId"),
+                    stream=_integer(row, "streamId"),
+                    device=_integer(row, "deviceId"),
                     region=regions.around(row),
-                    bytes=row.get("bytes"),
+                    bytes=_integer(row, "bytes"),
                 )
 
     def _regions(self) -> "_Regions":
@@ -117,7 +126,7 @@ class _Export:
         for row in self._rows("NVTX_EVENTS"):
             if row.get("eventType") == _PUSH_POP_RANGE and row.get("end") is not None:
                 text = row.get("text") or self._strings.get(row.get("textId") or -1, "")
-                ranges.add(row.get("globalTid"), row["start"], row["end"], text)
+                ranges.add(row.get("globalTid"), row["start"], row["end"], str(text))
         for row in self._rows(f"{_PREFIX}RUNTIME"):
             if (thread := row.get("globalTid")) is not None:
                 calls[thread & _PROCESS, row.get("correlationId")] = (thread, float(row["start"]))
@@ -126,7 +135,7 @@ class _Export:
     def _device(self, used: set[int | None]) -> tuple[str | None, str | None]:
         rows = list(self._rows("TARGET_INFO_GPU"))
         chosen = [row for row in rows if row.get("id") in used] or rows
-        names = {row["name"] for row in chosen if row.get("name")}
+        names = {str(row["name"]) for row in chosen if row.get("name")}
         archs = {
             f"sm_{row['computeMajor']}{row['computeMinor']}" for row in chosen if row.get("computeMajor")
         }
@@ -157,6 +166,11 @@ class _Regions:
     def around(self, row: _Record) -> str:
         call = self._calls.get(((row.get("globalPid") or 0) & _PROCESS, row.get("correlationId")))
         return self._ranges.innermost(*call) if call else ""
+
+
+def _integer(row: _Record, name: str) -> int | None:
+    value = row.get(name)
+    return None if value is None else int(value)
 
 
 def _dimensions(row: _Record, name: str) -> tuple[int, int, int] | None:

@@ -39,7 +39,7 @@ def read_proton(document: Any, source: str) -> Trace:
     root = document[0]
     try:
         launches = tuple(_launches(root, ""))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise UsageError(
             f"{source}: damaged: expected 'frame', 'metrics' and 'children' in every node of the tree "
             f"({type(error).__name__}: {error})"

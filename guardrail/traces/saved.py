@@ -3,10 +3,13 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from guardrail.errors import UsageError
-from guardrail.records.launch import Dimensions, Launch, Trace, WorkKind
+from guardrail.records.launch import Launch, Trace
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
 
 FORMAT = "guardrail-profile"
 _VERSION = 1
@@ -35,14 +38,19 @@ def plain_trace(trace: Trace) -> dict[str, Any]:
     return {**dataclasses.asdict(dataclasses.replace(trace, launches=())), "launches": launches}
 
 
-def restore_trace(plain: Mapping[str, Any]) -> Trace:
+def restore_trace(plain: Any) -> Trace:
     """Undo `plain_trace`.
 
     Raises:
-        KeyError, TypeError, ValueError: It is not what `plain_trace` gives.
+        ValueError: It is not what `plain_trace` gives; the fields that are not are named.
     """
-    launches = tuple(_launch(launch) for launch in plain["launches"])
-    return Trace(**{**plain, "launches": launches, "notes": tuple(plain["notes"])})
+    from pydantic import ValidationError
+
+    try:
+        (trace,) = _adapter().validate_json(json.dumps([plain]), strict=True)
+    except ValidationError as error:
+        raise ValueError(_first_fault(error)) from None
+    return trace
 
 
 def to_json(trace: Trace, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -63,24 +71,19 @@ def saved_trace(document: Mapping[str, Any], source: str) -> Trace:
             f"{document.get('version')!r}; write it again with this guardrail"
         )
     try:
-        return dataclasses.replace(restore_trace(document["trace"]), source=source)
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{source}: a damaged profile ({type(error).__name__}: {error})") from None
+        return dataclasses.replace(restore_trace(document.get("trace")), source=source)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{source}: a damaged profile ({error})") from None
 
 
-def _launch(plain: Mapping[str, Any]) -> Launch:
-    return Launch(
-        **{
-            **plain,
-            "kind": WorkKind(plain["kind"]),
-            "grid": _dimensions(plain.get("grid")),
-            "block": _dimensions(plain.get("block")),
-        }
-    )
+def _adapter() -> "TypeAdapter[tuple[Trace]]":
+    # pydantic hands a configuration down to dataclasses that have none, but not to the outermost type.
+    from pydantic import ConfigDict, TypeAdapter
+
+    return TypeAdapter(tuple[Trace], config=ConfigDict(extra="forbid", allow_inf_nan=False))
 
 
-def _dimensions(value: Sequence[int] | None) -> Dimensions | None:
-    if value is None:
-        return None
-    x, y, z = value
-    return x, y, z
+def _first_fault(error: "ValidationError") -> str:
+    fault = error.errors(include_url=False)[0]
+    place = ".".join(map(str, ("trace", *fault["loc"][1:])))
+    return f"{place}: {fault['msg']}"

@@ -11,6 +11,14 @@ FAMILIES = "known families: int4_attention, q4k, q6k, reference_decode"
 DUMP = ("logits", "dump", "-o", "a.safetensors")
 SAVED_START = json.dumps({"format": "guardrail-kv-log", "version": 1, "source": "a.log"}, indent=2)
 
+SIZES = ("registers", "stack_bytes", "spill_store_bytes", "spill_load_bytes", "shared_bytes")
+THREADS = json.dumps(
+    [
+        {"name": "k", "arch": "sm_90", "toolchain": "nvcc 13.0", "dynamic_shared_bytes": 0, "threads": -5}
+        | dict.fromkeys(SIZES, 0)
+    ]
+)
+
 
 @pytest.fixture
 def inputs(folder):
@@ -23,7 +31,9 @@ def inputs(folder):
         event = f'{{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": {duration}}}'
         (folder / f"{name}.json").write_text(f'{{"traceEvents": [{event}]}}')
     (folder / "none.json").write_text("[]")
+    (folder / "threads.json").write_text(THREADS)
     (folder / "start.json").write_text(SAVED_START[:60])
+    (folder / "settings.json").write_text(json.dumps(json.loads(SAVED_START) | {"settings": {}}))
     (folder / "junk.npy").write_bytes(bytes(100))
     (folder / "junk.npz").write_bytes(bytes(100))
 
@@ -62,9 +72,20 @@ def inputs(folder):
         (("resources", "circle.so"), 2, "circle.so: no such file; expected a bundled kernel"),
         (("resources", "cut.json"), 2, f"cut.json: {KERNELS} (the JSON breaks off or is damaged on line 2)"),
         (("resources", "none.json"), 5, "none.json: a list of no kernels"),
+        (("resources", "threads.json"), 2, f"threads.json: {KERNELS} (threads is -5, less than 1)"),
+        (
+            ("resources", "threads.json", "--dynamic-shared", "5"),
+            2,
+            "--dynamic-shared goes with --threads only, for kernels that come without a launch size",
+        ),
+        (
+            ("kv", "log", "settings.json"),
+            2,
+            "settings.json: a damaged start (readings: Field required); write it again",
+        ),
         (
             ("kv", "log", "start.json"),
-            3,
+            2,
             "start.json:4: this saved start breaks off or is damaged here; write it",
         ),
         (

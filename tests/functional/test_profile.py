@@ -1,13 +1,18 @@
 """The command ``guardrail profile`` as a user meets it, on saved reports and without a GPU."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from guardrail.errors import ExitCode
+from guardrail.records.launch import Launch, Trace, WorkKind
+from guardrail.traces.saved import to_json
 from helpers.nsys_exports import write_nsys_export
 
 DATA = Path(__file__).parents[1] / "data" / "traces"
@@ -85,6 +90,15 @@ def test_a_picture_is_written(guardrail, folder):
     assert (folder / "p.svg").read_text().startswith("<svg ")
 
 
+def test_the_picture_is_there_though_nobody_reads_the_table(guardrail, folder, environment):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "guardrail", "profile", str(NCU), "--plot", "p.html"]
+    subprocess.run(command, cwd=folder, env=environment, stdout=write, check=False, timeout=60)
+    os.close(write)
+    assert (folder / "p.html").read_text().startswith("<!doctype html>")
+
+
 def test_colours_are_for_terminals_alone(guardrail):
     assert "\x1b" not in guardrail("profile", NCU).stdout
 
@@ -97,6 +111,10 @@ def test_colours_are_for_terminals_alone(guardrail):
         (["."], ExitCode.USAGE, ".: a folder; expected CSV of ncu"),
         (["empty"], ExitCode.USAGE, "empty: empty; expected"),
         (["cut.csv"], ExitCode.USAGE, "cut.csv:4: expected 273 cells as the header has, there are 109"),
+        (["header.csv"], ExitCode.USAGE, "header.csv:1: the file breaks off here, in the middle of a line"),
+        (["minutes.csv"], ExitCode.USAGE, "minutes.csv:2: gpu__time_duration.avg: expected a unit of a"),
+        (["block.json"], ExitCode.USAGE, "the block of 'k' is (0, 1, 1); expected 1 or more on every axis"),
+        (["saved.json"], ExitCode.USAGE, "saved.json: a damaged profile (trace.launches.0.duration_ns: "),
         (["cut.json"], ExitCode.USAGE, "cut.json:16: the JSON breaks off or is damaged here"),
         (["song.mp3"], ExitCode.USAGE, "song.mp3: not a report that guardrail knows"),
         (["nothing.json"], ExitCode.NOTHING_CHECKED, "nothing.json: holds no kernel, copy or fill"),
@@ -118,6 +136,11 @@ def test_a_mistake_is_one_message_with_what_was_expected(guardrail, folder, argu
     (folder / "empty").write_text("")
     (folder / "cut.csv").write_bytes(NCU.read_bytes()[:15000])
     (folder / "cut.json").write_text((DATA / "kineto.json").read_text()[:1100])
+    (folder / "header.csv").write_bytes(NCU.read_bytes()[:4000])
+    (folder / "minutes.csv").write_text(NCU.read_text().replace('"ns"', '"min"'))
+    trace = Trace("nsys", "r", (Launch("k", WorkKind.KERNEL, 5.0, block=(0, 1, 1)),))
+    (folder / "block.json").write_text(to_json(trace, []))
+    (folder / "saved.json").write_text(to_json(trace, []).replace("5.0", '"abc"'))
     (folder / "song.mp3").write_bytes(b"ID3\x04\xff\xfe")
     (folder / "nothing.json").write_text('{"traceEvents": []}')
     done = guardrail("profile", *arguments)

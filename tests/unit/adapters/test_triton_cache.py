@@ -21,7 +21,7 @@ def test_every_cubin_gets_its_launch_size_from_the_metadata_beside_it():
         ("scale", "sm_90", 128, 0, 22),
         ("total", "sm_90", 256, 32, 27),
     ]
-    assert [(k.blocks_per_sm, k.limited_by) for k in kernels] == [(16, "warps"), (8, "registers")]
+    assert [(k.blocks_per_sm, k.limited_by) for k in kernels] == [(16, "warps"), (8, "registers, warps")]
     assert {kernel.toolchain for kernel in kernels} == {"triton 3.7.1"}
 
 

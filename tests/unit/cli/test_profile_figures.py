@@ -76,7 +76,7 @@ def test_what_a_launch_tells_and_what_follows_for_its_architecture():
         "block 384",
         "168 regs",
         "208.2 KiB shared",
-        "1 block/SM (registers)",
+        "1 block/SM (registers, shared memory)",
         "2.40 GB DRAM, 2.40 TB/s (50% of h200's peak)",
     ]
     impossible = replace(launch, counters={"dram__bytes.sum": 9.6e9})

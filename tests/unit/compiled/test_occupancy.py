@@ -9,11 +9,12 @@ from guardrail.compiled.occupancy import occupancy
     [
         ("sm_90", 256, 74, 0, 3, "registers"),
         ("sm_90", 256, 40, 0, 6, "registers"),
-        ("sm_90", 256, 32, 0, 8, "registers"),  # warps allow 8 as well
+        ("sm_90", 256, 32, 0, 8, "registers, warps"),
+        ("sm_90", 384, 168, 213188, 1, "registers, shared memory"),  # ncu gives both a limit of 1
         ("sm_90", 256, 24, 0, 8, "warps"),
         ("sm_90", 128, 32, 48 * 1024, 4, "shared memory"),
         ("sm_90", 32, 16, 0, 32, "blocks"),
-        ("sm_86", 128, 40, 0, 12, "registers"),
+        ("sm_86", 128, 40, 0, 12, "registers, warps"),
         ("sm_86", 32, 16, 0, 16, "blocks"),
         ("sm_86", 256, 32, 49 * 1024, 2, "shared memory"),
         ("sm_86", 256, 32, 49 * 1024 + 1, 1, "shared memory"),  # rounding to 128 bytes costs a block

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -60,6 +61,7 @@ def test_no_kernel_is_an_empty_list():
         ('[{"name": "a"}]', "the key 'dynamic_shared_bytes' is missing"),
         (b"[\xd0]", "it is not UTF-8 text"),
         ("[" * 100_000, "recursion"),
+        (f'[{{"registers": {"9" * 5000}}}]', "4300"),
     ],
 )
 def test_another_text_is_a_usage_error_that_names_its_source(text, what):
@@ -71,6 +73,22 @@ def test_a_figure_of_the_wrong_type_is_named():
     text = join_json([to_json(kernel())]).replace('"registers": 32', '"registers": "many"')
     with pytest.raises(UsageError, match="registers is 'many', not a whole number"):
         load_kernels(text, "old.json")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "what"),
+    [
+        ("threads", -5, "threads is -5, less than 1"),
+        ("threads", 0, "threads is 0, less than 1"),
+        ("registers", -1, "registers is -1, less than 0"),
+        ("stack_bytes", True, "stack_bytes is True, not a whole number"),
+        ("dynamic_shared_bytes", 17, "dynamic_shared_bytes is 17, more than shared_bytes"),
+    ],
+)
+def test_a_figure_that_no_kernel_can_have_is_named(key, value, what):
+    record = json.loads(to_json(kernel(static_shared_bytes=8, dynamic_shared_bytes=8))) | {key: value}
+    with pytest.raises(UsageError, match=re.escape(f"({what})")):
+        load_kernels(json.dumps([record]), "old.json")
 
 
 def test_a_comparison_is_one_object_of_lists():

@@ -20,7 +20,7 @@ def test_a_known_kernel_shows_every_figure():
     assert _lines(print_kernels, [record]) == [
         "1 kernel, nvcc 13.0.88",
         "name             arch   regs  stack  spill st/ld  shared  threads  blocks/SM  limited by",
-        "scale [aligned]  sm_90    40    240      424/428       0      256          6  registers",
+        "scale [aligned]  sm_90    40    240      424/428       0      256          6  regs",
     ]
 
 
@@ -45,7 +45,7 @@ def test_long_names_leave_room_for_the_figures_at_100_columns():
     lines = _lines(print_kernels, [kernel(name)])
     assert max(map(len, lines)) <= 100
     assert lines[2].startswith("device_kernel<")
-    assert lines[2].endswith("registers")
+    assert lines[2].endswith("regs, warps")
 
 
 def test_a_comparison_counts_and_shows_what_got_worse():
@@ -58,7 +58,7 @@ def test_a_comparison_counts_and_shows_what_got_worse():
         "",
         "worse:",
         "name  arch      regs  stack  spill st/ld  shared  threads  blocks/SM  limited by",
-        "a     sm_90  32 → 74      0          0/0       0      256      8 → 3  registers",
+        "a     sm_90  32 → 74      0          0/0       0      256      8 → 3  regs, warps → regs",
     ]
 
 
@@ -74,7 +74,7 @@ def test_a_narrow_terminal_cuts_names_and_never_figures():
     record = kernel("scale_and_rotate [aligned]", registers=40, stack_bytes=240, spill_store_bytes=424)
     assert _lines(print_kernels, [record], width=80) == [
         "1 kernel, nvcc 13.0.88",
-        "                                    spill                              limited",
-        "name            arch   regs  stack  st/ld  shared  threads  blocks/SM  by",
-        "scale_a…igned]  sm_90    40    240  424/0       0      256          6  registers",
+        "                                      spill                              limited",
+        "name              arch   regs  stack  st/ld  shared  threads  blocks/SM  by",
+        "scale_an…ligned]  sm_90    40    240  424/0       0      256          6  regs",
     ]

@@ -1,4 +1,6 @@
 import json
+import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -25,17 +27,43 @@ def test_a_log_of_one_json_record_is_no_saved_start(tmp_path):
     ("change", "message"),
     [
         ({"version": 2}, "expected version 1 of a saved start, and this one is 2"),
-        ({"workers": [{}]}, "a damaged start"),
-        ({"workers": "w"}, "a damaged start"),
-        ({"readings": {"requested_utilization": [1, 2]}}, "a damaged start"),
-        ({"readings": {"requested_utilization": ["a", "b", "c"]}}, "a damaged start"),
-        ({"settings": None}, "a damaged start"),
+        ({"workers": [{}]}, "workers.0.process: Field required"),
+        ({"workers": "w"}, "workers: Input should be a valid array"),
+        ({"readings": {"requested_utilization": [1, 2]}}, "readings.requested_utilization.2: Field required"),
+        ({"readings": {"requested_utilization": ["a", 2, 3]}}, "readings.requested_utilization.0"),
+        ({"readings": {"requested_utilization": [1, math.nan, 3]}}, "readings.requested_utilization.1"),
+        ({"readings": {"effective_utilization": [1, 1, 1]}}, "readings.requested_utilization is missing"),
+        ({"readings": {"x": [1, 2, 3]}}, "readings.x is 1, not between its lowest 2 and highest 3"),
+        ({"settings": None}, "settings: Input should be an object"),
+        ({"counted": {"a": [5]}}, "counted.a.0: Input should be a valid string"),
     ],
 )
 def test_a_damaged_start_is_refused(tmp_path, change, message):
     document = plain_startup(read_startup(LOGS / "0.15.1.log")) | change
     (saved := tmp_path / "start.json").write_text(json.dumps(document))
-    with pytest.raises(MeasurementError, match=message):
+    with pytest.raises(UsageError, match=rf"start\.json: .*{re.escape(message)}"):
+        read_startup(saved)
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "message"),
+    [
+        ("workers", {"process": None}, "workers.0.process: Input should be a valid string"),
+        ("workers", {"readings": {}, "scratch_lines": 1}, "readings.adopted is missing"),
+        ("engines", {"request_tokens": "abc"}, "engines.0.request_tokens: Input should be a valid integer"),
+        (
+            "engines",
+            {"request_tokens": None},
+            "request_tokens of engine is null, and its concurrency",
+        ),
+        ("engines", {"readings": {}}, "readings.kv_tokens is missing"),
+    ],
+)
+def test_a_damaged_part_of_a_start_is_named(tmp_path, part, change, message):
+    document = plain_startup(read_startup(LOGS / "0.15.1.log"))
+    document[part][0] |= change
+    (saved := tmp_path / "start.json").write_text(json.dumps(document))
+    with pytest.raises(UsageError, match=re.escape(f"a damaged start ({message}")):
         read_startup(saved)
 
 

@@ -1,11 +1,12 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 from guardrail.errors import UsageError
 from guardrail.records.launch import Launch, WorkKind
-from guardrail.traces.chrome import read_chrome_trace
+from guardrail.traces.chrome import chrome_trace, read_chrome_trace
 
 TRACE = (Path(__file__).parents[2] / "data" / "traces" / "kineto.json").read_text()
 
@@ -88,12 +89,45 @@ def test_json_that_is_no_trace_is_refused(text):
         read_chrome_trace(text, "t.json")
 
 
+@pytest.mark.parametrize("category", [[], {}, 5, None])
+def test_an_event_of_an_odd_category_is_no_work(category):
+    assert _events(_kernel(), _kernel(cat=category)).launches == _events(_kernel()).launches
+
+
+@pytest.mark.parametrize("properties", ["abc", 5, ["abc"], [None]])
+def test_damaged_properties_of_devices_are_refused(properties):
+    with pytest.raises(UsageError, match=r"t\.json: damaged: expected 'deviceProperties' as a list"):
+        chrome_trace({"traceEvents": [_kernel()], "deviceProperties": properties}, "t.json")
+
+
+def test_a_damaged_correlation_is_refused():
+    call = {
+        "ph": "X",
+        "cat": "cuda_runtime",
+        "name": "cudaLaunchKernel",
+        "ts": 1,
+        "args": {"correlation": []},
+    }
+    with pytest.raises(UsageError, match="an annotation or a call of the host is damaged"):
+        _events(_kernel(), call)
+
+
 def test_a_damaged_annotation_is_refused():
     with pytest.raises(UsageError, match="an annotation or a call of the host is damaged"):
         _events(_kernel(), {"ph": "X", "cat": "user_annotation", "name": "a", "ts": [], "dur": 1})
 
 
-@pytest.mark.parametrize("broken", [{"dur": "soon"}, {"dur": None}, {"args": {"grid": [1, 2]}}, {"ts": []}])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"dur": "soon"},
+        {"dur": None},
+        {"dur": 10**400},
+        {"args": {"grid": [1, 2]}},
+        {"args": {"bytes": math.inf}},
+        {"ts": []},
+    ],
+)
 def test_a_damaged_event_is_refused_by_name(broken):
     with pytest.raises(UsageError, match=r"t\.json: the event 'k' is damaged"):
         _events(_kernel(**broken))

@@ -37,6 +37,7 @@ def test_an_export_of_nsys_is_known_by_its_first_bytes(tmp_path):
         (b"hello\n", "not a report that guardrail knows"),
         (b'{"a": 1}', "JSON, and no trace"),
         (b'{"a":\n[1,', r"r:2: the JSON breaks off"),
+        (b"[" + b"9" * 5000 + b"]", "the JSON is damaged .*4300"),
         (gzip.compress(b'{"traceEvents": []}' * 50, mtime=0)[:30], "damaged or truncated gzip"),
         (b"\x1f\x8bnonsense", "damaged or truncated gzip"),
         (b"==ERROR== The application returned an error code (1).", "ncu said: The application returned"),

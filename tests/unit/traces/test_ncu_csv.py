@@ -63,15 +63,63 @@ def test_units_become_base_units():
     assert (launch.registers, launch.shared_bytes) == (None, None)
 
 
-@pytest.mark.parametrize("cell", ["nan", "no value", "", "n/a", "PolicySpread"])
+@pytest.mark.parametrize("cell", ["nan", "no value", "", "n/a", "5 (2; 3)"])
 def test_a_cell_without_a_number_is_no_counter(cell):
     text = _wide('"gpu__time_duration.sum","dram__bytes.sum"', '"ns","byte"', f'"5","{cell}"')
     assert set(read_ncu_csv(text, "r.csv").launches[0].counters) == {"gpu__time_duration.sum"}
 
 
-def test_a_report_without_a_units_row_is_in_base_units():
+def test_what_is_set_at_launch_may_be_a_word():
+    text = _wide(
+        '"gpu__time_duration.sum","launch__cluster_scheduling_policy"', '"ns",""', '"5","PolicySpread"'
+    )
+    assert set(read_ncu_csv(text, "r.csv").launches[0].counters) == {"gpu__time_duration.sum"}
+
+
+def test_a_report_without_a_units_row_is_in_base_units_and_says_so():
     text = f'{HEAD},"gpu__time_duration.sum"\n{KERNEL},"17"'
-    assert read_ncu_csv(text, "r.csv").launches[0].duration_ns == 17.0
+    trace = read_ncu_csv(text, "r.csv")
+    assert trace.launches[0].duration_ns == 17.0
+    assert trace.notes[1:] == (
+        "the report states no units: its numbers are taken to be in base units (ns, byte)",
+    )
+    assert len(read_ncu_csv(REAL, "r.csv").notes) == 1
+
+
+@pytest.mark.parametrize("unit", ["min", "parsec", "cycle", "", "us/launch"])
+def test_a_time_in_another_unit_is_refused(unit):
+    with pytest.raises(
+        UsageError, match=rf"r\.csv:2: gpu__time_duration\.sum: expected a unit of a time .*, not '{unit}';"
+    ):
+        read_ncu_csv(_wide('"gpu__time_duration.sum"', f'"{unit}"', '"5"'), "r.csv")
+
+
+@pytest.mark.parametrize(
+    "name", ["dram__bytes_read.sum", "launch__shared_mem_per_block_static", "dram__bytes.sum"]
+)
+def test_bytes_in_another_unit_are_refused(name):
+    text = _wide(f'"gpu__time_duration.sum","{name}"', '"ns","sector"', '"5","5"')
+    with pytest.raises(UsageError, match=rf"r\.csv:2: {name}: expected a unit of bytes .*, not 'sector'"):
+        read_ncu_csv(text, "r.csv")
+
+
+def test_a_unit_of_the_details_page_is_looked_at_as_well():
+    head = HEAD + ',"Section Name","Metric Name","Metric Unit","Metric Value"'
+    with pytest.raises(UsageError, match=r"r\.csv:2: gpu__time_duration\.sum: .*, not 'min'"):
+        read_ncu_csv(f'{head}\n{KERNEL},"Launch","Duration","min","3.5"', "r.csv")
+
+
+@pytest.mark.parametrize("length", [15, 20])
+def test_a_table_that_breaks_off_in_its_header_is_refused(length):
+    header = REAL.splitlines()[0]
+    with pytest.raises(UsageError, match=r"r\.csv:1: the file breaks off here, in the middle of a line"):
+        read_ncu_csv(header[: length * 100], "r.csv")
+
+
+def test_a_table_that_breaks_off_in_its_last_cell_is_refused():
+    text = _wide('"gpu__time_duration.sum"', '"ns"', '"512"')[:-2]
+    with pytest.raises(UsageError, match=r"r\.csv:3: the file breaks off here"):
+        read_ncu_csv(text, "r.csv")
 
 
 def test_lines_around_the_table_are_skipped():
@@ -114,6 +162,30 @@ def test_the_details_page_has_a_row_for_each_counter():
         (
             _wide('"gpu__time_duration.sum"', '"ns"', '"5"').replace("(4, 2, 1)", "4"),
             "Grid Size: expected three",
+        ),
+        (
+            _wide('"gpu__time_duration.sum"', '"ns"', '"5"').replace("(256, 1, 1)", "(256, -1, 1)"),
+            "Block Size: expected three",
+        ),
+        (
+            _wide('"gpu__time_duration.sum"', '"ns"', '"abc"'),
+            r"r\.csv:3: gpu__time_duration\.sum: expected a number as in 1,234\.5, not 'abc'; the cell",
+        ),
+        (
+            _wide('"gpu__time_duration.sum","dram__bytes_read.sum"', '"ns","byte"', '"5","garbage"'),
+            r"r\.csv:3: dram__bytes_read\.sum: expected a number as in 1,234\.5, not 'garbage'",
+        ),
+        (
+            f'{HEAD},"gpu__time_duration.sum","sm__cycles.avg"\n{KERNEL},"5","garbage"',
+            r"r\.csv:2: sm__cycles\.avg: expected a number",
+        ),
+        (
+            _wide('"gpu__time_duration.sum"', '"ns"', '"5"').replace('"7"', '"abc"'),
+            r"r\.csv:3: Stream: expected a number",
+        ),
+        (
+            _wide('"gpu__time_duration.sum"', '"ns"', '"5"').replace('"8.6"', '"abc"'),
+            r"r\.csv:3: CC: expected a compute capability as in 9\.0, not 'abc'",
         ),
     ],
 )

@@ -73,3 +73,19 @@ def test_a_damaged_database_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:3000])
     with pytest.raises(UsageError, match=r"r\.sqlite: expected an SQLite export of nsys.*export it again"):
         read_nsys_sqlite(path, "r.sqlite")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CUPTI_ACTIVITY_KIND_KERNEL SET end = NULL",
+        "CUPTI_ACTIVITY_KIND_KERNEL SET registersPerThread = 'abc'",
+        "CUPTI_ACTIVITY_KIND_MEMCPY SET bytes = 'abc'",
+        "CUPTI_ACTIVITY_KIND_RUNTIME SET start = 'abc'",
+        "NVTX_EVENTS SET end = 'abc'",
+    ],
+)
+def test_a_row_with_something_else_than_a_number_is_refused(tmp_path, change):
+    path = write_nsys_export(tmp_path / "r.sqlite", extra=f"UPDATE {change};")
+    with pytest.raises(UsageError, match=r"r\.sqlite: damaged: a row lacks a number or has something else"):
+        read_nsys_sqlite(path, "r.sqlite")

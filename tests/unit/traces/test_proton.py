@@ -39,6 +39,12 @@ def test_cycles_inside_kernels_are_no_times():
         read_proton(document, "p.hatchet")
 
 
+def test_a_time_without_end_is_damage():
+    leaf = {"frame": {"name": "k"}, "metrics": {"count": 1, "time (ns)": 10**400}, "children": []}
+    with pytest.raises(UsageError, match=r"p\.hatchet: damaged: .*OverflowError"):
+        read_proton([{"frame": {"name": "ROOT"}, "metrics": {}, "children": [leaf]}], "p.hatchet")
+
+
 def test_a_damaged_tree_is_refused():
     with pytest.raises(UsageError, match=r"p\.hatchet: damaged: expected 'frame'"):
         read_proton([{"frame": {"name": "ROOT"}, "children": [{"metrics": {}}], "metrics": {}}], "p.hatchet")
