@@ -35,6 +35,25 @@ class LoadedFile:
     fingerprint: str
 
 
+def find_program(arm: Arm, shared: Mapping[str, str]) -> Path:
+    """Find the program of an arm.
+
+    Args:
+        arm: The arm.
+        shared: The environment that both arms share, in which programs are looked for.
+
+    Raises:
+        UsageError: There is no such program.
+    """
+    program = shutil.which(arm.command[0], path={**shared, **arm.environment}.get("PATH"))
+    if program is None:
+        raise UsageError(
+            f"arm {arm.side}: there is no program {arm.command[0]!r}; to time an arm of an operation, "
+            "family.operation:arm, say on which --case"
+        )
+    return Path(program)
+
+
 def loaded_files(arm: Arm, shared: Mapping[str, str]) -> tuple[LoadedFile, ...]:
     """Find the program of an arm and every file among its arguments, with what they hold.
 
@@ -46,14 +65,10 @@ def loaded_files(arm: Arm, shared: Mapping[str, str]) -> tuple[LoadedFile, ...]:
         UsageError: There is no such program.
         MeasurementError: A file cannot be read.
     """
-    environment = {**shared, **arm.environment}
-    program = shutil.which(arm.command[0], path=environment.get("PATH"))
-    if program is None:
-        raise UsageError(
-            f"arm {arm.side}: there is no program {arm.command[0]!r}; to time an arm of an operation, "
-            "family.operation:arm, say on which --case"
-        )
-    paths = [Path(program), *(Path(word) for word in arm.command[1:] if word and Path(word).is_file())]
+    paths = [
+        find_program(arm, shared),
+        *(Path(word) for word in arm.command[1:] if word and Path(word).is_file()),
+    ]
     return tuple(LoadedFile(str(path), _fingerprint(path)) for path in paths)
 
 

@@ -50,6 +50,11 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class Warmed:
+    """The runs that do not count are over; the next one counts."""
+
+
+@dataclass(frozen=True, slots=True)
 class Spoiled:
     """A pair that something else on the machine made worthless."""
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from guardrail.ab.arm import Arm
-from guardrail.ab.comparison import Comparison, Pair, Run, Spoiled
+from guardrail.ab.comparison import Comparison, Pair, Run, Spoiled, Warmed
 from guardrail.ab.decide import Clock, decide
 from guardrail.ab.plan import Plan
 
@@ -14,7 +14,7 @@ RunArm = Callable[[Arm], Run]
 
 def compare(
     plan: Plan, run_arm: RunArm, clock: Clock = time.monotonic
-) -> Iterator[Pair | Spoiled | Comparison]:
+) -> Iterator[Warmed | Pair | Spoiled | Comparison]:
     """Run the arms in pairs, A first in one and B first in the next, until the verdict is clear.
 
     Args:
@@ -23,7 +23,7 @@ def compare(
         clock: Seconds that pass.
 
     Yields:
-        Each pair as it ends, and the comparison last.
+        That the arms are warm, each pair as it ends, and the comparison last.
 
     Raises:
         MeasurementError: A run fails, did other work, or is a copy of another; or the budget ends before the
@@ -33,6 +33,7 @@ def compare(
     for _ in range(plan.warmup):
         run_arm(plan.a)
         run_arm(plan.b)
+    yield Warmed()
     yield from decide(plan, _pairs(plan, run_arm), start, clock)
 
 

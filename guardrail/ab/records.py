@@ -1,4 +1,4 @@
-"""What a comparison writes into the ledger, before its first run and after its last."""
+"""What a comparison writes into the ledger, before its first run that counts and after its last."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -63,8 +63,8 @@ def result(lever: Lever, terms: Terms, found: Comparison) -> Row:
         {
             "id": lever.id + _RESULT,
             "verdict": "measured-only",
-            "estimate": round(found.metric.ratio, 6),
-            "interval": [round(low, 6), round(high, 6)],
+            "estimate": _six_digits(found.metric.ratio),
+            "interval": [_six_digits(low), _six_digits(high)],
             "confidence": round(found.confidence, 6),
             "outcome": found.verdict.value,
             "lesson": found.reason + _losses(found),
@@ -89,3 +89,7 @@ def _row(lever: Lever, terms: Terms, stated: dict[str, Any]) -> Row:
 
 def _losses(found: Comparison) -> str:
     return f"; windows discarded: {len(found.discarded)}" if found.discarded else ""
+
+
+def _six_digits(number: float) -> float:
+    return float(f"{number:.6g}")

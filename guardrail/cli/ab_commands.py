@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from guardrail.ab.arm import LoadedFile, Side, changed_variables, loaded_files, require_unchanged, shown
-from guardrail.ab.comparison import Comparison, Pair, Spoiled
+from guardrail.ab.comparison import Comparison, Pair, Spoiled, Warmed
 from guardrail.ab.measure import compare
 from guardrail.ab.plan import Plan, require_distinct, require_sound
 from guardrail.ab.runs import run_arm
@@ -61,7 +61,7 @@ class CommandContest:
             for arm in (self.terms.a, self.terms.b)
         }
 
-    def events(self) -> Iterator[Pair | Spoiled | Comparison]:
+    def events(self) -> Iterator[Warmed | Pair | Spoiled | Comparison]:
         """See `Contest`."""
         with Caches.opened(self.terms.cache) as caches:
             yield from compare(self.terms, lambda arm: run_arm(self.terms, arm, caches))

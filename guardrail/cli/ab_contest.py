@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from guardrail.ab.comparison import Comparison, Pair, Spoiled
+from guardrail.ab.comparison import Comparison, Pair, Spoiled, Warmed
 from guardrail.ab.terms import Terms
 from guardrail.adapters.device import Gpu
 
@@ -29,8 +29,8 @@ class Contest(Protocol):
     def arms(self) -> Mapping[str, Mapping[str, Any]]:
         """Give each arm as plain data, by its side."""
 
-    def events(self) -> Iterator[Pair | Spoiled | Comparison]:
-        """Measure until the verdict is clear; the comparison comes last."""
+    def events(self) -> Iterator[Warmed | Pair | Spoiled | Comparison]:
+        """Warm up and say so, then measure until the verdict is clear; the comparison comes last."""
 
     def require_unchanged(self) -> None:
         """Refuse a comparison during which an arm was changed.

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import typer
 
 from guardrail.ab.comparison import Comparison, Estimate, Pair, Run, Spoiled
 from guardrail.cli.ab_contest import Contest
+from guardrail.cli.streams import reader_may_leave
 from guardrail.cli.table import print_line, print_table
 from guardrail.records.provenance import Provenance
 from guardrail.store.ledger import Entry
@@ -36,17 +38,20 @@ class Lines:
             if row.lesson:
                 self._say(f"        {row.lesson}")
 
-    def header(self, begun: Provenance, registered: str | None) -> None:
+    def header(self, begun: Provenance) -> None:
         """Show what is compared, and that it differs in nothing else."""
-        terms = self._terms
         for line in self._contest.head():
             self._say(line)
         surroundings = {
-            **terms.conditions(),
+            **self._terms.conditions(),
             "GPU": begun.device or "none",
             "commit": begun.commit or "none",
         }
         self._say("; ".join(f"{name}: {value}" for name, value in surroundings.items()))
+
+    def table(self, registered: str | None) -> None:
+        """Begin the table of pairs, below what decides and where that is registered."""
+        terms = self._terms
         criteria = [*(f"accept {each}" for each in terms.accept), *(f"veto {each}" for each in terms.veto)]
         if registered:
             self._say(f"registered: {', '.join(criteria)} ({registered})")
@@ -65,6 +70,10 @@ class Lines:
 
     def end(self, found: Comparison, begun: Provenance, row: str | None) -> None:
         """Show the comparison: a table and the verdict, or the JSON object."""
+        with reader_may_leave(sys.stdout):
+            self._print_end(found, begun, row)
+
+    def _print_end(self, found: Comparison, begun: Provenance, row: str | None) -> None:
         if self._as_json:
             typer.echo(json.dumps(self._document(found, begun, row), indent=2))
             return
@@ -89,7 +98,8 @@ class Lines:
             typer.echo(f"ledger: {row}")
 
     def _say(self, text: str) -> None:
-        typer.echo(text, err=self._as_json)
+        with reader_may_leave(sys.stderr if self._as_json else sys.stdout):
+            typer.echo(text, err=self._as_json)
 
     def _document(self, found: Comparison, begun: Provenance, row: str | None) -> dict[str, Any]:
         terms = self._terms

@@ -5,8 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from guardrail.ab.comparison import Comparison, Spoiled, Verdict
-from guardrail.ab.records import Lever, registration, require_unused, result
+from guardrail.ab.comparison import Comparison, Pair, Spoiled, Verdict, Warmed
+from guardrail.ab.records import Lever
 from guardrail.adapters.device import Gpu, executing_gpu
 from guardrail.adapters.gpu_lock import GpuLock
 from guardrail.adapters.surroundings import provenance
@@ -14,13 +14,12 @@ from guardrail.cli.ab_commands import CommandContest
 from guardrail.cli.ab_contest import Contest
 from guardrail.cli.ab_lines import Lines
 from guardrail.cli.ab_request import Request, plan_of, subject_plan_of
+from guardrail.cli.ab_rows import Rows
 from guardrail.cli.ab_subjects import SubjectContest
 from guardrail.errors import ExitCode, MeasurementError, UsageError
 from guardrail.records.provenance import Provenance
 from guardrail.rules.debug_knobs import debug_knobs
 from guardrail.rules.environment import in_one_sentence
-from guardrail.store.ledger import read_begun_ledger
-from guardrail.store.ledger_append import append_row
 
 _CODES = {
     Verdict.ACCEPT: ExitCode.OK,
@@ -33,35 +32,35 @@ def run_comparison(request: Request) -> ExitCode:
     """Check, register, run and record a comparison.
 
     Raises:
-        UsageError: The command line asks for something that cannot be; nothing has run.
-        ConfigurationError: The ledger is wrong; nothing has run.
-        MeasurementError: A run failed; the registered row stays without a result.
+        UsageError: The command line asks for something that cannot be, or a row or standard output cannot be
+            written.
+        ConfigurationError: The ledger is wrong.
+        MeasurementError: A run failed; a row that is registered stays without a result.
         UndecidedError: Too little was left to judge; the same holds for the row.
     """
     contest: Contest = (
         SubjectContest.of(subject_plan_of(request)) if request.case else CommandContest.of(plan_of(request))
     )
-    terms = contest.terms
     gpu = executing_gpu()
     begun = provenance(Path.cwd(), gpu, {})
     lines = Lines(contest, request.as_json)
-    lever = None if terms.self_compare else _lever(request, begun)
+    lever = None if contest.terms.self_compare else _lever(request, begun)
     _require_no_debugging(gpu)
     contest.require_measurable(gpu)
-    if lever is not None:
-        ledger = read_begun_ledger(request.ledger)
-        require_unused(ledger, lever)
-        registered = registration(lever, terms)
-        lines.prior_art(ledger.prior_art(f"{lever.id} {lever.what}"))
-        append_row(request.ledger, registered)
-    lines.header(begun, None if lever is None else f"{request.ledger}, row {lever.id}")
-    with _gpu_for_itself(gpu):
-        found = _run(contest, lines)
-    contest.require_unchanged()
-    row = None
-    if lever is not None:
-        row = append_row(request.ledger, result(lever, terms, found)).row.id
-    lines.end(found, begun, row)
+    rows = None if lever is None else Rows(request.ledger, lever, contest.terms)
+    if rows is not None:
+        lines.prior_art(rows.prior_art)
+    lines.header(begun)
+    try:
+        with _gpu_for_itself(gpu):
+            found = _run(contest, lines, rows)
+        contest.require_unchanged()
+        concluded = None if rows is None else rows.conclude(found)
+    except BaseException as end:
+        if rows is not None:
+            end.add_note(rows.left_behind())
+        raise
+    lines.end(found, begun, concluded)
     return _CODES[found.verdict]
 
 
@@ -77,14 +76,17 @@ def _require_no_debugging(gpu: Gpu | None) -> None:
         )
 
 
-def _run(contest: Contest, lines: Lines) -> Comparison:
+def _run(contest: Contest, lines: Lines, rows: Rows | None) -> Comparison:
     for event in contest.events():
-        if isinstance(event, Comparison):
-            return event
-        if isinstance(event, Spoiled):
-            lines.spoiled(event)
-        else:
-            lines.pair(event)
+        match event:
+            case Warmed():
+                lines.table(None if rows is None else rows.register())
+            case Pair():
+                lines.pair(event)
+            case Spoiled():
+                lines.spoiled(event)
+            case Comparison():
+                return event
     raise MeasurementError("no pair was run")
 
 
@@ -94,7 +96,7 @@ def _lever(request: Request, begun: Provenance) -> Lever:
     if missing := [option for option, value in given.items() if not value]:
         raise UsageError(
             f"give {' and '.join(missing)}: the criterion is written into {request.ledger} "
-            "before the first run"
+            "before the first run that counts"
         )
     commit = f"{begun.commit}{' with changes' if begun.dirty else ''}" if begun.commit else None
     return Lever(str(request.name), str(request.what), str(request.mechanism), begun.time[:10], commit)

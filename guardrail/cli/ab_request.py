@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guardrail.ab.arm import Arm, Side
+from guardrail.ab.arm import Arm, Side, find_program
 from guardrail.ab.criterion import parse_criterion
 from guardrail.ab.plan import Plan
 from guardrail.ab.subjects import METRICS, RELATIVE_ERROR, SubjectPlan
@@ -50,10 +50,8 @@ def plan_of(request: Request) -> Plan:
     """Plan a comparison of two commands.
 
     Raises:
-        UsageError: An option is malformed, or is one for arms of operations.
+        UsageError: An option is malformed or missing, or is one for arms of operations.
     """
-    if request.metric is None:
-        raise UsageError("give --metric: where the metric is in what a command prints")
     _refuse(request, "an arm of an operation, named with --case,", b_case=(), relative_error=None)
     if request.cache not in list(Cache):
         raise UsageError(f"--cache {request.cache}: expected one of {', '.join(Cache)}")
@@ -61,16 +59,23 @@ def plan_of(request: Request) -> Plan:
     # A run that compiles everything again has nothing to warm up.
     warmup = request.warmup if request.warmup is not None else int(cache is not Cache.FRESH)
     own_env = request.a_env if request.self_compare and not request.b_env else request.b_env
+    a = _arm("A", request.a, request.a_env)
+    b = _arm("B", request.b if request.b is not None else request.a, own_env)
+    shared = dict(os.environ)
+    if request.metric is None:
+        for arm in (a, b):
+            find_program(arm, shared)  # an arm of an operation lacks another option, and is none
+        raise UsageError("give --metric: where the metric is in what a command prints")
     return Plan(
-        a=_arm("A", request.a, request.a_env),
-        b=_arm("B", request.b if request.b is not None else request.a, own_env),
+        a=a,
+        b=b,
         metric=request.metric,
         reader=request.reader,
         controls=request.controls,
         timeout=request.timeout,
         warmup=warmup,
         cache=cache,
-        shared=dict(os.environ),
+        shared=shared,
         **_terms(request),
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from guardrail.ab.comparison import Comparison, Pair, Spoiled
+from guardrail.ab.comparison import Comparison, Pair, Spoiled, Warmed
 from guardrail.ab.decide import decide
 from guardrail.ab.subjects import SubjectPlan, pairs_of, require_sound_subjects, window_plan
 from guardrail.adapters.device import Gpu
@@ -57,9 +57,10 @@ class SubjectContest:
             for side, arm in self.terms.sides.items()
         }
 
-    def events(self) -> Iterator[Pair | Spoiled | Comparison]:
+    def events(self) -> Iterator[Warmed | Pair | Spoiled | Comparison]:
         """See `Contest`."""
         plan = self.terms
+        yield Warmed()  # the worker warms them up by itself
         windows = timed_windows(window_plan(plan), plan.most_windows, plan.timeout)
         yield from decide(plan, pairs_of(plan, windows), time.monotonic(), time.monotonic)
 

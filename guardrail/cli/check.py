@@ -71,7 +71,11 @@ def check(
         guards, tuple(only or ()), profile, tuple(require_profile or ()), fresh, debug, strict
     )
     with progress() as listener:
-        report = _run(selection, saved, self_test, listener)
+        try:
+            report = _run(selection, saved, self_test, listener)
+        except (KeyboardInterrupt, SystemExit) as stop:
+            stop.add_note("no report is written; what was measured and can be kept is in the cache")
+            raise
     outputs.write(report)
     raise typer.Exit(report.exit_code)
 

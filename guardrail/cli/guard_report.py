@@ -53,6 +53,11 @@ def print_guard(guards_file: Path, loaded: LoadedGuard) -> None:
                 print_line(f"  {line}")
 
 
+def first_anchor(guard: str) -> str:
+    """Say how a bound of a guard gets its first anchor."""
+    return f"run 'guardrail reanchor {guard} --class measurement --reason ...'"
+
+
 def _rows(bound: Bound, guard: str) -> Iterator[tuple[str, str, str]]:
     for kind in _KINDS:
         limit = getattr(bound, kind)
@@ -66,7 +71,7 @@ def _rows(bound: Bound, guard: str) -> Iterator[tuple[str, str, str]]:
         sign = "-" if limit.kind == "floor" else "+"
         yield anchored or "", in_words(limit), f"anchor {anchor.value} {sign} slack {bound.slack}"
     if not bound.anchors():
-        yield "", "none", f"not anchored; run 'guardrail reanchor {guard} --class measurement --reason ...'"
+        yield "", "none", f"not anchored; {first_anchor(guard)}"
 
 
 def _about(anchor: Anchor) -> Iterator[str]:

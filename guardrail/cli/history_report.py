@@ -6,6 +6,7 @@ import typer
 
 from guardrail.cli.anchor_lines import lines_of
 from guardrail.cli.files import write_whole
+from guardrail.cli.guard_report import first_anchor
 from guardrail.cli.history_plot import svg
 from guardrail.cli.table import print_table
 from guardrail.errors import UsageError
@@ -32,7 +33,7 @@ def print_history(guard: Guard) -> None:
         for step in line.steps
     ]
     if not rows:
-        typer.echo(f"{guard.id} has no anchors: its bounds are written, or not measured yet")
+        typer.echo(f"{guard.id} has no anchors: {_why_none(guard)}")
         return
     print_table(("metric", "profile", "anchor", "change", "from", "until", "class", "commit", "reason"), rows)
 
@@ -49,6 +50,17 @@ def write_plot(guard: Guard, path: Path) -> None:
     if not lines:
         raise UsageError(f"--plot {path}: {guard.id} has no anchors to show")
     write_whole(path, svg(guard.id, lines), "--plot")
+
+
+def _why_none(guard: Guard) -> str:
+    """Tell a bound that is written from one that waits for its first anchor."""
+    waiting = [metric for metric, bound in guard.require.items() if bound.slack is not None]
+    written = [metric for metric in guard.require if metric not in waiting]
+    parts = [f"the bound of {', '.join(written)} is written"] if written else []
+    if waiting:
+        parts.append(f"that of {', '.join(waiting)}" if written else f"the bound of {', '.join(waiting)}")
+        parts[-1] += f" is not anchored; {first_anchor(guard.id)}"
+    return ", ".join(parts)
 
 
 def _reason(anchor: Anchor | PastAnchor) -> str:

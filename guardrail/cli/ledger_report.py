@@ -48,7 +48,13 @@ def _facts(row: Row) -> Iterator[tuple[str, str]]:
 
 
 def print_found(ledger: Ledger, words: Sequence[str]) -> None:
-    """Print the rows that hold every one of some words, with their lessons."""
+    """Print the rows that hold every one of some words, with their lessons.
+
+    Raises:
+        UsageError: One of the words is empty, which every row would hold.
+    """
+    if not all(word.strip() for word in words):
+        raise UsageError("a word to search for is empty; 'guardrail ledger list' lists every row")
     found = ledger.search(words)
     if not found:
         typer.echo(f"no row of {ledger.path} holds {' and '.join(words)}")

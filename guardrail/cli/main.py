@@ -1,15 +1,13 @@
 """The typer application and the way errors become exit codes."""
 
-import io
-import os
 import signal
 import sys
 import traceback
-from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 import guardrail
 from guardrail.cli.ab import ab
@@ -26,10 +24,25 @@ from guardrail.cli.reanchor import reanchor
 from guardrail.cli.resources import resources
 from guardrail.cli.schema import schema
 from guardrail.cli.show import show
+from guardrail.cli.streams import take_over
 from guardrail.errors import ExitCode, GuardrailError
+
+
+class _Commands(TyperGroup):
+    """The commands, whose refusals are in plain words."""
+
+    def invoke(self, ctx: Any) -> Any:  # typer's own context or click's, by its version
+        """Run the command that was asked for; a refused value is told without pydantic's preamble."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as refusal:
+            refusal.message = refusal.message.removeprefix("Value error, ")
+            raise
+
 
 app = typer.Typer(
     name="guardrail",
+    cls=_Commands,
     help="Profile GPU kernels, and fail CI when a dispatch gate, a floor or a budget regresses.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -51,8 +64,9 @@ app.command()(doctor)
 app.command()(cache)
 
 _DEBUG = "--debug"
-_INTERRUPTED = 130
-_READER_GONE = 141
+_INTERRUPTED = 128 + signal.SIGINT
+_READER_GONE = 128 + signal.SIGPIPE
+_STOPPED = {_INTERRUPTED: "interrupted", 128 + signal.SIGTERM: "told to end"}
 
 
 def _print_version(wanted: bool) -> None:
@@ -73,24 +87,25 @@ def _options(
 
 def main() -> None:
     """Run the command line; an error is one message and its exit code."""
-    _open_closed_streams()
-    _accept_any_text()
+    take_over()
     signal.signal(signal.SIGTERM, _end)
     try:
         app()
     except GuardrailError as error:
-        _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(_INTERRUPTED)
+        _fail(str(error), error.exit_code, *_notes(error))
+    except KeyboardInterrupt as stop:
+        _stop(stop, _INTERRUPTED)
     except SystemExit as end:
+        if end.code in _STOPPED:
+            _stop(end, int(end.code))
         # typer leaves with 1 when the reader has gone, which would say that a guard failed.
         sys.exit(_READER_GONE if isinstance(end.__context__, BrokenPipeError) else end.code)
     except OSError as error:
         place = "" if error.filename is None else f"{error.filename}: "
-        _fail(f"{place}{error.strerror or error}", ExitCode.NOT_MEASURED)
+        _fail(f"{place}{error.strerror or error}", ExitCode.NOT_MEASURED, *_notes(error))
     except Exception as error:  # noqa: BLE001 - a bug must not leave with 1, which says that a guard failed
         message = f"{type(error).__name__}: {error}. This is a bug; 'guardrail --debug ...' shows where"
-        _fail(message, ExitCode.NOT_MEASURED)
+        _fail(message, ExitCode.NOT_MEASURED, *_notes(error))
 
 
 def _end(number: int, frame: FrameType | None) -> None:
@@ -98,24 +113,22 @@ def _end(number: int, frame: FrameType | None) -> None:
     sys.exit(128 + number)
 
 
-def _fail(message: str, code: int) -> None:
+def _stop(stop: BaseException, code: int) -> NoReturn:
+    """Say that the command was stopped from outside, and what it leaves behind."""
+    notes: list[str] = []
+    cause: BaseException | None = stop
+    while cause is not None:  # typer has wrapped what says it
+        notes += _notes(cause)
+        cause = cause.__cause__ or cause.__context__
+    _fail(_STOPPED[code], code, *notes)
+
+
+def _notes(error: BaseException) -> list[str]:
+    return getattr(error, "__notes__", [])
+
+
+def _fail(message: str, code: int, *notes: str) -> NoReturn:
     if _DEBUG in sys.argv:
         traceback.print_exc()
-    typer.echo(f"guardrail: {message}", err=True)
+    typer.echo("\n".join([f"guardrail: {message}", *notes]), err=True)
     sys.exit(code)
-
-
-def _open_closed_streams() -> None:
-    """Let a report go nowhere where the caller has closed its stream."""
-    if sys.stdout is None:
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
-    if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
-
-
-def _accept_any_text() -> None:
-    """Write UTF-8 into pipes and files, and never fail for a character that a terminal does not have."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            encoding = stream.encoding if stream.isatty() else "utf-8"
-            stream.reconfigure(encoding=encoding, errors="backslashreplace")

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from guardrail.cli.files import write_whole
 from guardrail.cli.options import FORMATS
+from guardrail.cli.streams import reader_may_leave
 from guardrail.errors import UsageError
 from guardrail.records.report import RunReport
 from guardrail.reporters import github
@@ -66,7 +67,7 @@ class Outputs:
         """Render every format to its place; the terminal report leaves standard output to a machine's.
 
         Raises:
-            UsageError: Files cannot be written; what can be written has been.
+            UsageError: Files or standard output cannot be written; what can be written has been.
         """
         refusals = []
         for name in self.formats:
@@ -97,12 +98,9 @@ def _print_terminal(report: RunReport, stream: TextIO) -> None:
 
 
 def _print(text: str, stream: TextIO) -> None:
-    try:
+    with reader_may_leave(stream):
         stream.write(text)
         stream.flush()
-    except BrokenPipeError:
-        # Whoever read the report has gone; the verdict still becomes the exit code.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _append_summary(report: RunReport) -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 from guardrail import app
 from guardrail.adapters.old_builds import OldBuild, old_build
 from guardrail.adapters.surroundings import provenance
-from guardrail.errors import UsageError
-from guardrail.reanchor.facts import CORRECTNESS_PROBES, Facts
+from guardrail.errors import MeasurementError, UsageError
+from guardrail.reanchor.facts import CORRECTNESS_PROBES, MACHINE_PROBES, Facts
 from guardrail.reanchor.ledger_rows import ledger_row
 from guardrail.reanchor.move_faults import correctness_faults, move_faults, notes, order_faults
 from guardrail.reanchor.order import Order
 from guardrail.reanchor.plan import evidence_of, move_of, with_slack
 from guardrail.reanchor.refusal import RefusedError
 from guardrail.reanchor.window_faults import series_faults, window_faults
-from guardrail.reanchor.windows import Series, Window, collect_series
+from guardrail.reanchor.windows import Series, Window, asked_metrics, collect_series
 from guardrail.records.report import RunReport
 from guardrail.reporters.json import load
 from guardrail.spec.guards import LoadedGuard
@@ -84,6 +84,8 @@ def reanchor(request: Request, listener: app.ProgressListener) -> Moved:
     tree = provenance(workspace.folder, workspace.gpu, workspace.knobs())
     _refuse(list(order_faults(order, tree, os.environ)))
     chosen = [_guard(workspace, name) for name in request.guards]
+    asked = {loaded.guard.id: frozenset(asked_metrics(loaded, order)) for loaded in chosen}
+    _require_machine(workspace, request, chosen)
     correctness = _correctness(workspace, request, listener)
     new, old = _saved(request) if request.saved else _measure(request, listener)
     by_guard = [(loaded, _windows(loaded, new), _windows(loaded, old)) for loaded in chosen]
@@ -111,9 +113,9 @@ def reanchor(request: Request, listener: app.ProgressListener) -> Moved:
             *(
                 fault
                 for loaded, windows, _ in by_guard
-                for fault in window_faults(windows, _moving(series, loaded), facts)
+                for fault in window_faults(windows, asked[loaded.guard.id], facts)
             ),
-            *_missing(by_guard, series, beside, order),
+            *_missing(by_guard, asked, series, beside, order),
             *(fault for each in series for fault in series_faults(each)),
             *(fault for each in series for fault in move_faults(each, order, facts, _values(each, beside))),
         ]
@@ -130,7 +132,8 @@ def reanchor(request: Request, listener: app.ProgressListener) -> Moved:
 
 def _workspace(request: Request) -> Workspace:
     profile = _device(request, open_workspace(Selection(request.guards_file)))
-    return open_workspace(Selection(request.guards_file, request.guards, profile))
+    required = () if profile is None else (profile,)
+    return open_workspace(Selection(request.guards_file, request.guards, profile, required))
 
 
 def _device(request: Request, workspace: Workspace) -> str | None:
@@ -146,6 +149,18 @@ def _guard(workspace: Workspace, name: str) -> LoadedGuard:
         if loaded.guard.id == name:
             return loaded
     raise UsageError(f"{name!r} is the id of no guard; name each guard whose anchors are to be moved")
+
+
+def _require_machine(workspace: Workspace, request: Request, chosen: Sequence[LoadedGuard]) -> None:
+    """Refuse to measure another machine than this one."""
+    names = [loaded.guard.id for loaded in chosen if loaded.guard.probe in MACHINE_PROBES]
+    absent = workspace.absent_profiles()
+    if absent and names and not request.saved:
+        present = workspace.gpu.name if workspace.gpu else "no GPU"
+        raise MeasurementError(
+            f"--profile {absent[0]}: this machine is not it (it has {present}), so {', '.join(names)} "
+            "cannot be measured for it; run reanchor there, or give runs from there with --from"
+        )
 
 
 def _correctness(workspace: Workspace, request: Request, listener: app.ProgressListener) -> RunReport | None:
@@ -207,6 +222,7 @@ def _windows(loaded: LoadedGuard, runs: Sequence[tuple[str, RunReport]]) -> list
 
 def _missing(
     by_guard: Sequence[tuple[LoadedGuard, list[Window], list[Window]]],
+    asked: Mapping[str, frozenset[str]],
     series: Sequence[Series],
     beside: Mapping[str, Series],
     order: Order,
@@ -217,7 +233,7 @@ def _missing(
             yield f"{loaded.guard.id}: no run holds a result for it; measure it"
         elif not any(each.loaded.guard.id == loaded.guard.id for each in series):
             reasons = dict.fromkeys(item.reason for each in windows for item in each.result.unmeasured)
-            why = "; ".join(reasons) or "see 'guardrail check'"
+            why = "; ".join(reasons) or _elsewhere(windows, asked[loaded.guard.id], order)
             yield f"{loaded.guard.id}: nothing that is asked for was measured: {why}"
         for window in old:
             for item in window.result.unmeasured:
@@ -227,9 +243,13 @@ def _missing(
             yield f"{each.name}: the old build did not measure it in every window; make it measurable there"
 
 
-def _moving(series: Sequence[Series], loaded: LoadedGuard) -> frozenset[str]:
-    """Name the metrics of a guard whose anchors are to be moved."""
-    return frozenset(each.metric for each in series if each.loaded.guard.id == loaded.guard.id)
+def _elsewhere(windows: Sequence[Window], asked: frozenset[str], order: Order) -> str:
+    """Say at which places a guard was measured, of which none is the one that is asked for."""
+    if order.profile is None:
+        return "see 'guardrail check'"
+    measured = (item for each in windows for item in each.result.measurements if item.metric in asked)
+    places = {name for item in measured for name in item.where.values()}
+    return f"--profile {order.profile} is none of its places ({', '.join(sorted(places)) or 'it has none'})"
 
 
 def _values(series: Series, beside: Mapping[str, Series]) -> tuple[float | int, ...]:

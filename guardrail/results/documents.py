@@ -25,9 +25,13 @@ def parse(text: str, source: str) -> Any:
         except (ValueError, RecursionError):
             # A log line may begin with a bracket too.
             continue
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    shown = f"; its last line is {last[:80]!r}" if last else "; it is empty"
-    raise MeasurementError(f"{source}: expected JSON in the output{shown}")
+    raise MeasurementError(f"{source}: expected JSON in the output; {last_line(text)}")
+
+
+def last_line(text: str) -> str:
+    """Say how an output ends, which is where a program says what went wrong."""
+    last = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+    return f"its last line is {last[:80]!r}" if last else "it is empty"
 
 
 def require(document: Any, kind: type, source: str, expected: str) -> Any:

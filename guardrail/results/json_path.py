@@ -9,6 +9,8 @@ from guardrail.results.interface import Output, Series, Stated, number
 
 _STEP = re.compile(r"\.?(?P<key>[^.\[\]]+)|\[(?P<index>-?\d+)\]")
 
+_MAX_LISTED = 20
+
 
 class JsonOutput(Output):
     """A JSON document; selectors are paths such as ``results[0].tokens_per_second``.
@@ -70,7 +72,9 @@ def path_steps(path: str) -> list[str | int]:
 
 def _offer(value: Any) -> str:
     if isinstance(value, dict):
-        return f"it goes on with {', '.join(map(str, list(value)[:8])) or 'nothing'}"
+        keys = list(value)
+        more = f" and {len(keys) - _MAX_LISTED} more" if len(keys) > _MAX_LISTED else ""
+        return f"it goes on with {', '.join(keys[:_MAX_LISTED]) or 'nothing'}{more}"
     if isinstance(value, list):
         return f"there is a list of {len(value)}"
     return f"there is {str(value)[:40]!r}"

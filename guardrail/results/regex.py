@@ -3,6 +3,7 @@
 import re
 
 from guardrail.errors import MeasurementError
+from guardrail.results.documents import last_line
 from guardrail.results.interface import Output, Series, Stated, number
 
 
@@ -37,7 +38,9 @@ class RegexOutput(Output):
     def _find(self, pattern: str) -> list[str]:
         found = [match.group(1) or "" for match in re.finditer(pattern, self._text, re.MULTILINE)]
         if not found:
-            raise MeasurementError(f"{self._source}: nothing in the output matches {pattern!r}")
+            raise MeasurementError(
+                f"{self._source}: nothing in the output matches {pattern!r}; {last_line(self._text)}"
+            )
         return found
 
     def _number(self, text: str, pattern: str) -> float:

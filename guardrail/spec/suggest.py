@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-MAX_LISTED = 12
+MAX_LISTED = 20
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -22,7 +22,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if not names:
         return ""
     listed = ", ".join(names[:MAX_LISTED])
-    return f"; known: {listed}" if len(names) <= MAX_LISTED else f"; known: {listed} and more"
+    more = len(names) - MAX_LISTED
+    return f"; known: {listed} and {more} more" if more > 0 else f"; known: {listed}"
 
 
 def shortened(text: str, length: int = 60) -> str:

@@ -1,6 +1,10 @@
 import json
+import os
 import shlex
+import signal
+import subprocess
 import sys
+import time
 
 import pytest
 
@@ -188,7 +192,85 @@ def test_a_run_that_fails_leaves_a_registered_row_without_a_result(guardrail, fo
     found = guardrail(*BASE, "--b-env", "SCALE=0.9", *CRITERIA, *LEVER, "--id", "scale")
     assert found.returncode == 3
     assert f"'{PYTHON} bench.py' ended with exit code 1; it said last: out of memory" in found.stderr
+    left = "\nledger.yaml keeps the row 'scale' without a result; another attempt needs another --id\n"
+    assert found.stderr.endswith(left)
     assert [row.split()[0] for row in rows(guardrail)] == ["scale"]
+
+
+@pytest.mark.parametrize(
+    ("program", "metric", "message"),
+    [
+        (BENCH, "mz", "arm A: the output has no mz; it goes on with ms, copy_ms"),
+        ("print('all went well')", "ms", "expected JSON in the output; its last line is 'all went well'"),
+        ("import sys; sys.exit('out of memory')", "ms", "it said last: out of memory"),
+    ],
+)
+def test_what_a_warm_up_run_brings_to_light_costs_no_id(guardrail, folder, program, metric, message):
+    lever = ("--b-env", "SCALE=0.9", *CRITERIA, *LEVER, "--id", "scale", *SHORT)
+    (folder / "bench.py").write_text(program)
+    found = guardrail("ab", "--a", f"{PYTHON} bench.py", "--metric", metric, *lever)
+    assert found.returncode == 3
+    assert message in found.stderr
+    assert found.stderr.endswith("\nno run has counted: ledger.yaml is as it was\n")
+    assert not (folder / "ledger.yaml").exists()
+    (folder / "bench.py").write_text(BENCH)
+    again = guardrail("ab", "--a", f"{PYTHON} bench.py", "--metric", "ms", *lever)
+    assert (again.returncode, again.stdout.splitlines()[-1]) == (0, "ledger: scale-result")
+
+
+def test_the_criterion_is_written_down_before_the_first_run_that_counts(guardrail, folder):
+    (folder / "bench.py").write_text(
+        "import os, pathlib\n"
+        "state = 'registered' if pathlib.Path('ledger.yaml').exists() else 'free'\n"
+        "with open('states', 'a') as states: print(state, file=states)\n" + BENCH
+    )
+    found = guardrail(*BASE, *SHORT, "--warmup", "2", "--b-env", "SCALE=0.9", *CRITERIA, *LEVER, "--id", "x")
+    assert found.returncode == 0
+    assert (folder / "states").read_text().split() == ["free"] * 4 + ["registered"] * 12
+
+
+def test_a_reader_that_has_gone_loses_no_comparison(guardrail, folder, environment):
+    gain = (*BASE, *SHORT, "--b-env", "SCALE=0.9", *CRITERIA, *LEVER)
+    for number, options in enumerate(((), ("--json",))):
+        ours, theirs = os.pipe()
+        os.close(ours)
+        found = subprocess.run(
+            [sys.executable, "-m", "guardrail", *gain, "--id", f"try-{number}", *options],
+            cwd=folder, env=environment, stdout=theirs, stderr=theirs, check=False,
+        )  # fmt: skip
+        os.close(theirs)
+        assert found.returncode == 0
+    assert [row.split()[0] for row in rows(guardrail)] == [
+        "try-0", "try-0-result", "try-1", "try-1-result",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "told to end")]
+)
+@pytest.mark.parametrize(
+    ("warmup", "left"),
+    [
+        ("1", "no run has counted: ledger.yaml is as it was"),
+        ("0", "ledger.yaml keeps the row 'scale' without a result; another attempt needs another --id"),
+    ],
+)
+def test_a_comparison_that_is_stopped_says_what_stays(folder, environment, number, code, word, warmup, left):
+    (folder / "bench.py").write_text("import pathlib, time\npathlib.Path('ran').touch()\ntime.sleep(60)\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "guardrail", *BASE[:-1], warmup, "--b-env", "X=1", *CRITERIA, *LEVER,
+         "--id", "scale"],
+        cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    deadline = time.monotonic() + 30
+    while not (folder / "ran").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (code, f"guardrail: {word}\n{left}\n")
+    assert (folder / "ledger.yaml").exists() is (warmup == "0")
 
 
 ARMS = ("--a", "q6k.served_matvec:v2_dpl", "--b", "q6k.served_matvec:v2_pf_dpl", "--case", "ffn-down-14b")
@@ -229,8 +311,9 @@ def test_arms_of_operations_that_cannot_be_compared_are_refused(guardrail, folde
     assert not (folder / "ledger.yaml").exists()
 
 
-def test_an_operation_named_as_a_command_is_pointed_to_its_case(guardrail):
-    found = guardrail("ab", *ARMS[:4], "--metric", "ms", *CRITERIA, *LEVER, "--id", "prefetch")
+@pytest.mark.parametrize("metric", [(), ("--metric", "ms")])
+def test_an_operation_named_as_a_command_is_pointed_to_its_case(guardrail, metric):
+    found = guardrail("ab", *ARMS[:4], *metric, *CRITERIA, *LEVER, "--id", "prefetch")
     assert found.returncode == 2
     assert "to time an arm of an operation, family.operation:arm, say on which --case" in (
         " ".join(found.stderr.split())

@@ -119,3 +119,20 @@ def test_a_bug_is_one_line_and_never_the_code_of_a_failed_guard(guardrail, folde
     assert (
         found.stderr == "guardrail: LookupError: a bug. This is a bug; 'guardrail --debug ...' shows where\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("schema", "gard"), "Invalid value for 'document': 'gard' is not one of 'guards', 'report'."),
+        (
+            ("reanchor", "tiny-gate", "--class", "nope", "--reason", "why"),
+            "Invalid value for '--class': 'nope' is not one of 'correctness-fix', 'optimisation', "
+            "'environment', 'measurement'.",
+        ),
+    ],
+)
+def test_a_value_that_is_no_choice_is_told_the_choices(guardrail, arguments, message):
+    found = guardrail(*arguments)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert message in " ".join(found.stderr.replace("│", " ").split())

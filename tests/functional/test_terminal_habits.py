@@ -92,6 +92,42 @@ def test_a_reader_that_has_gone_changes_no_verdict(folder, environment, argument
     assert (found.returncode, found.stderr) == (code, b"")
 
 
+@pytest.mark.parametrize("arguments", [("check", "--guards", "gone.yaml"), ("check", "--gone"), ("gone",)])
+@pytest.mark.parametrize("to", ["full disk", "closed pipe"])
+def test_a_message_that_cannot_be_written_changes_no_exit_code(folder, environment, arguments, to):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with Path("/dev/full").open("w") as full:
+        found = subprocess.run(
+            command(*arguments),
+            cwd=folder,
+            env=environment,
+            stderr=full if to == "full disk" else theirs,
+            stdout=subprocess.PIPE,
+            check=False,
+        )
+    os.close(theirs)
+    assert (found.returncode, found.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize(
+    "arguments", [CHECK, (*CHECK, "--format", "json"), ("list", "metrics"), ("--help",), ("--version",)]
+)
+def test_standard_output_is_named_where_the_disk_is_full(folder, environment, arguments):
+    with Path("/dev/full").open("w") as full:
+        found = subprocess.run(
+            command(*arguments),
+            cwd=folder,
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    message = "guardrail: standard output: cannot write: No space left on device\n"
+    assert (found.returncode, found.stderr) == (2, message)
+
+
 @pytest.mark.parametrize("arguments", [("list", "metrics"), ("schema",), ("--help",), ("--version",)])
 def test_a_reader_that_has_gone_gets_no_traceback(folder, environment, arguments):
     line = f"set -o pipefail; {' '.join(command(*arguments))} | true"
@@ -167,7 +203,12 @@ def heed_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def test_ctrl_c_while_workers_start_is_answered_with_silence(folder, environment):
+INTERRUPTED = (
+    "guardrail: interrupted\nno report is written; what was measured and can be kept is in the cache\n"
+)
+
+
+def test_ctrl_c_while_workers_start_is_told_by_guardrail_alone(folder, environment):
     process = subprocess.Popen(
         command(*CHECK, "--fresh"),
         cwd=folder,
@@ -185,7 +226,7 @@ def test_ctrl_c_while_workers_start_is_answered_with_silence(folder, environment
     time.sleep(0.1)  # now it imports
     os.killpg(process.pid, signal.SIGINT)
     printed, errors = process.communicate(timeout=30)
-    assert (process.returncode, printed, errors) == (130, "", "")
+    assert (process.returncode, printed, errors) == (130, "", INTERRUPTED)
 
 
 def children_of(pid):
@@ -219,6 +260,6 @@ def test_ctrl_c_ends_a_check_and_its_workers_at_once(folder, environment, to_the
     (os.killpg if to_the_group else os.kill)(process.pid, signal.SIGINT)
     printed, errors = process.communicate(timeout=30)
     assert time.monotonic() - interrupted < 10  # the worker hangs for ever
-    assert (process.returncode, printed, errors) == (130, "", "")
+    assert (process.returncode, printed, errors) == (130, "", INTERRUPTED)
     with pytest.raises(ProcessLookupError):
         os.kill(worker, 0)

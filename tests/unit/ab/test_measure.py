@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from guardrail.ab.comparison import Comparison, Pair, Verdict
+from guardrail.ab.comparison import Comparison, Pair, Verdict, Warmed
 from guardrail.ab.criterion import parse_criterion
 from guardrail.ab.measure import compare
 from guardrail.errors import MeasurementError
@@ -11,7 +11,8 @@ from unit.ab.conftest import ACCEPT, make_plan, make_run
 
 
 def finish(plan, run, clock=lambda: 0.0):
-    *pairs, last = compare(plan, run, clock)
+    warmed, *pairs, last = compare(plan, run, clock)
+    assert warmed == Warmed()
     assert all(isinstance(pair, Pair) for pair in pairs)
     assert isinstance(last, Comparison)
     return pairs, last
@@ -73,6 +74,12 @@ def test_warm_up_runs_do_not_count(scripted):
     pairs, found = finish(make_plan(warmup=1), run)
     assert (len(pairs), found.metric.a, found.metric.b) == (8, 10.0, 9.8)
     assert "".join(run.order[:6]) == "ABABBA"
+
+
+def test_nothing_that_counts_runs_before_the_arms_are_said_to_be_warm(scripted):
+    run = scripted(runs_of([10.0] * 9), runs_of([9.8] * 9))
+    assert next(compare(make_plan(warmup=1), run)) == Warmed()
+    assert run.order == ["A", "B"]
 
 
 def test_a_budget_that_ends_leaves_the_last_look_undecided(scripted):

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from guardrail.errors import MeasurementError
@@ -43,6 +45,17 @@ def test_a_path_to_no_number_says_what_is_there(path, message):
     assert str(caught.value) == message
 
 
+def test_the_keys_that_are_there_are_all_listed_or_counted():
+    keys = [f"k{number}" for number in range(23)]
+    for stated, message in (
+        (keys[:20], f"bench: the output has no rate; it goes on with {', '.join(keys[:20])}"),
+        (keys, f"bench: the output has no rate; it goes on with {', '.join(keys[:20])} and 3 more"),
+    ):
+        with pytest.raises(MeasurementError) as caught:
+            READERS["json"](json.dumps(dict.fromkeys(stated, 1)), "bench").series("rate")
+        assert str(caught.value) == message
+
+
 def test_text_without_json_is_refused_with_its_last_line():
     with pytest.raises(MeasurementError, match="expected JSON in the output; its last line is 'done'"):
         READERS["json"]("a\ndone\n\n", "bench")
@@ -75,8 +88,10 @@ def test_a_regular_expression_takes_the_last_match_or_all():
 
 def test_a_regular_expression_that_finds_no_number_says_so():
     output = READERS["regex"](LOG, "bench")
-    with pytest.raises(MeasurementError, match="bench: nothing in the output matches"):
+    with pytest.raises(MeasurementError, match=r"; its last line is 'bad: 1\.2\.3 x'$"):
         output.series(r"(\d+) ms")
+    with pytest.raises(MeasurementError, match=r"nothing in the output matches '\(x\)'; it is empty"):
+        READERS["regex-all"]("\n", "bench").series("(x)")
     with pytest.raises(MeasurementError, match=r"expected a finite number, not '1\.2\.3'"):
         output.series(r"bad: (\S+)")
 
