@@ -1,7 +1,8 @@
 """The engine: guards -> probes -> measurements -> rules -> results, as a generator."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any, Protocol
 
 from guardrail.errors import GuardrailError
@@ -11,6 +12,9 @@ from guardrail.records.report import GuardResult
 from guardrail.records.task import Done, Outcome, Task
 from guardrail.rules.bounds import judge
 from guardrail.spec.guards import LoadedGuard
+
+Span = tuple[float, float]
+"""When something began and ended, in seconds of one clock."""
 
 
 class Runner(Protocol):
@@ -45,6 +49,8 @@ class Finished:
     position: int
     """Place of the job among those given."""
     result: GuardResult
+    spans: tuple[Span, ...] = ()
+    """When the job's tasks ran."""
 
 
 @dataclass(slots=True)
@@ -56,7 +62,7 @@ class _Active:
     measuring: Measuring
     tasks: Sequence[Task] = ()
     measured: Measured | None = None
-    seconds: float = 0.0
+    spans: list[Span] = field(default_factory=list)
     ran: int = 0
     cached: int = 0
 
@@ -66,7 +72,6 @@ class _Active:
             self.ran += 1
             if isinstance(outcome, Done):
                 self.cached += outcome.cached
-                self.seconds += 0.0 if outcome.cached else outcome.seconds
         try:
             self.tasks = next(self.measuring) if outcomes is None else self.measuring.send(outcomes)
         except StopIteration as stop:
@@ -90,10 +95,19 @@ class _Active:
             measurements=tuple(item for item in measured if isinstance(item, Measurement)),
             unmeasured=tuple(item for item in measured if isinstance(item, Unmeasured)),
             subject_hash=self.job.subject_hash,
-            seconds=self.seconds,
+            seconds=covered(self.spans),
             cached=self.ran > 0 and self.cached == self.ran,
         )
-        return Finished(self.position, result)
+        return Finished(self.position, result, tuple(self.spans))
+
+
+def covered(spans: Sequence[Span]) -> float:
+    """Sum the time that spans cover, once where several overlap, in seconds."""
+    total, reached = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
 
 
 def run(jobs: Sequence[Job], runner: Runner, context: Context) -> Iterator[Progress | Finished]:
@@ -125,12 +139,19 @@ def run(jobs: Sequence[Job], runner: Runner, context: Context) -> Iterator[Progr
         total += len(tasks)
         yield Progress(done, total)
         outcomes: dict[int, Outcome] = {}
+        spans: dict[int, Span] = {}
+        begun = perf_counter()
         for position, outcome in runner.run(tasks):
             outcomes[position] = outcome
+            if isinstance(outcome, Done) and not outcome.cached:
+                # Not before this round: another guard's task may have given the outcome in an earlier one.
+                ended = perf_counter()
+                spans[position] = (max(begun, ended - outcome.seconds), ended)
             done += 1
             yield Progress(done, total)
         position = 0
         for each in active:
-            count = len(each.tasks)
-            each.advance([outcomes[index] for index in range(position, position + count)])
-            position += count
+            own = range(position, position + len(each.tasks))
+            each.spans += [spans[index] for index in own if index in spans]
+            each.advance([outcomes[index] for index in own])
+            position = own.stop

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from guardrail.engine import Finished, Job, Progress, Runner, run
+from guardrail.engine import Finished, Job, Progress, Runner, covered, run
 from guardrail.families import Control
 from guardrail.probes.interface import Context
 from guardrail.records.report import GuardResult
@@ -45,14 +45,14 @@ def run_controls(
         )
         for item in planned
     ]
-    results: dict[int, GuardResult] = {}
+    finished: dict[int, Finished] = {}
     for event in run(mutated, runner, context):
         if isinstance(event, Progress):
             yield event
         else:
-            results[event.position] = event.result
+            finished[event.position] = event
     for position, job in enumerate(jobs):
-        own = [(item.control, results[index]) for index, item in enumerate(planned) if item.job is job]
+        own = [(item.control, finished[index]) for index, item in enumerate(planned) if item.job is job]
         yield Finished(position, _verdict_on(job, own))
 
 
@@ -66,12 +66,12 @@ def _controls(job: Job, resolve: Callable[[str, tuple[type, ...]], Any]) -> list
     return [control for control in stated if set(control.turns_red) & set(guard.require)]
 
 
-def _verdict_on(job: Job, own: Sequence[tuple[Control[Any], GuardResult]]) -> GuardResult:
+def _verdict_on(job: Job, own: Sequence[tuple[Control[Any], Finished]]) -> GuardResult:
     """Judge a guard by how its controls fared."""
     guard, line = job.loaded.guard, job.loaded.line
     promised = {metric for control, _ in own for metric in control.turns_red}
     verdicts = [
-        *(_verdict_on_control(job, control, result) for control, result in own),
+        *(_verdict_on_control(job, control, each.result) for control, each in own),
         *(_no_control(job, metric) for metric in guard.require if metric not in promised),
     ]
     return GuardResult(
@@ -81,8 +81,8 @@ def _verdict_on(job: Job, own: Sequence[tuple[Control[Any], GuardResult]]) -> Gu
         subject=guard.subject,
         line=line,
         verdicts=tuple(verdicts),
-        seconds=sum(result.seconds for _, result in own),
-        cached=bool(own) and all(result.cached for _, result in own),
+        seconds=covered([span for _, each in own for span in each.spans]),
+        cached=bool(own) and all(each.result.cached for _, each in own),
     )
 
 

@@ -10,6 +10,9 @@ from guardrail.records.verdict import Status
 CORRECTNESS_PROBES = ("dispatch", "numerics", "logits")
 """Probes whose guards say that an engine computes the right thing."""
 
+MACHINE_PROBES = ("command", "decode", "logits", "quality", "serving", "timing", "vllm_logits")
+"""Probes that measure the machine they run on, so for no other's profile."""
+
 WITNESSES = ("dispatch", "logits")
 """Those of them that can witness a fix: red before it, green after."""
 

@@ -23,7 +23,8 @@ def ledger_row(series: Series, evidence: Evidence, name: str, old_build: Sequenc
     digits = name.partition(":")[2][:_HASH_DIGITS]
     old = series.old
     beside = list(old_build) or ([old.value] if old is not None else [])
-    changes = [1 + change for change in series.changes_from(beside)] if beside else []
+    ratios = [round(1 + change, 6) for change in series.changes_from(beside)] if beside else []
+    known = bool(ratios) and min(ratios) > 0  # a count that falls to 0 has no ratio that says anything
     was = f"from {old.value} " if old is not None else ""
     ref = f" ({evidence.ref})" if evidence.ref else ""
     moved = f"re-anchor {series.name} {was}to {evidence.value} {evidence.unit}"
@@ -36,8 +37,8 @@ def ledger_row(series: Series, evidence: Evidence, name: str, old_build: Sequenc
         "commit": evidence.commit,
         "arms": _arms(evidence, old.commit if old is not None else None),
         "metric": f"{evidence.metric} in {evidence.unit}",
-        "estimate": round(statistics.median(changes), 6) if changes else None,
-        "interval": [round(min(changes), 6), round(max(changes), 6)] if changes else None,
+        "estimate": round(statistics.median(ratios), 6) if known else None,
+        "interval": [min(ratios), max(ratios)] if known else None,
         "lesson": evidence.reason,
     }
     return Row.model_validate(stated)

@@ -92,7 +92,7 @@ def collect_series(
         UsageError: Nothing that is asked for can be anchored.
     """
     found = []
-    for metric in _metrics(loaded, order):
+    for metric in asked_metrics(loaded, order):
         bound = loaded.guard.require[metric]
         by_key: dict[str | None, list[tuple[Window, Measurement]]] = {}
         for window in windows:
@@ -116,7 +116,12 @@ def collect_series(
     return found
 
 
-def _metrics(loaded: LoadedGuard, order: Order) -> list[str]:
+def asked_metrics(loaded: LoadedGuard, order: Order) -> list[str]:
+    """List the metrics of a guard whose anchors are to be moved.
+
+    Raises:
+        UsageError: None of what is asked for can be anchored, whatever would be measured.
+    """
     guard = loaded.guard
     if order.metric is not None and order.metric not in guard.require:
         raise UsageError(
@@ -129,6 +134,12 @@ def _metrics(loaded: LoadedGuard, order: Order) -> list[str]:
             f"{guard.id}: the bound of {', '.join(asked)} is written, not derived from an anchor; write "
             "'slack: 2%' in its place first (docs/reanchor.md)"
         )
+    for metric in derived if order.profile is not None else ():
+        if isinstance(guard.require[metric].anchor, Anchor):
+            raise UsageError(
+                f"--profile {order.profile}: the anchor of {metric} in {guard.id} holds for every profile; "
+                "leave --profile out"
+            )
     return derived
 
 
@@ -140,11 +151,6 @@ def _key(
     loaded: LoadedGuard, bound: Bound, measurement: Measurement, order: Order, devices: Collection[str]
 ) -> str | None:
     if isinstance(bound.anchor, Anchor):
-        if order.profile is not None:
-            raise UsageError(
-                f"--profile {order.profile}: the anchor of {measurement.metric} in {loaded.guard.id} holds "
-                "for every profile; leave --profile out"
-            )
         return None
     if order.profile is not None:
         return order.profile

@@ -28,7 +28,7 @@ class GuardResult:
     subject_hash: str | None = None
     """SHA-256 over the sources that the subject's measurements depend on; None where there are none."""
     seconds: float = 0.0
-    """Time spent measuring, summed over workers; 0 where everything came from the cache."""
+    """Time in which any of its tasks ran; 0 where everything came from the cache."""
     cached: bool = False
     """True where every measurement came from the cache."""
 

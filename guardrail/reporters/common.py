@@ -121,7 +121,30 @@ def effort(guard: GuardResult) -> str:
     return "cached" if guard.cached else duration(guard.seconds)
 
 
-def facts(report: RunReport, verdict: Verdict) -> Mapping[str, str]:
+def excess(guard: GuardResult, verdict: Verdict) -> str | None:
+    """Write how far a measurement lies beyond its bound; None where it does not.
+
+    Where an interval decided, the distance is that of its nearer end, so that much at least.
+    """
+    if verdict.excess is None:
+        return None
+    shown = quantity(verdict.excess, verdict.unit)
+    interval = _interval(guard, verdict)
+    if interval is None or interval[0] == interval[1]:
+        return shown
+    return f"at least {shown} (interval {' to '.join(quantity(end, '') for end in interval)})"
+
+
+def _interval(guard: GuardResult, verdict: Verdict) -> tuple[float, float] | None:
+    """Find the interval of what was judged; None where it is exact."""
+    judged = (verdict.metric, verdict.where, verdict.measured)
+    for each in guard.measurements:
+        if each.interval is not None and (each.metric, each.where, each.value) == judged:
+            return each.interval
+    return None
+
+
+def facts(report: RunReport, guard: GuardResult, verdict: Verdict) -> Mapping[str, str]:
     """List what a verdict rests on besides its sentence and evidence, by label, each on one line."""
     rows: dict[str, str] = {}
     if verdict.metric:
@@ -132,8 +155,8 @@ def facts(report: RunReport, verdict: Verdict) -> Mapping[str, str]:
         at = "" if verdict.line is None else f"  ({location(report, verdict.line)})"
         rows["measured"] = quantity(verdict.measured, verdict.unit)
         rows["bound"] = one_line(verdict.bound) + at
-    if verdict.excess is not None:
-        rows["off by"] = quantity(verdict.excess, verdict.unit)
+    if (beyond := excess(guard, verdict)) is not None:
+        rows["off by"] = beyond
     return rows
 
 

@@ -56,7 +56,7 @@ def _verdict_commands(kind: str, report: RunReport, statuses: Collection[Status]
         for verdict in common.problem_verdicts(guard):
             if verdict.status in statuses:
                 line = guard.line if verdict.line is None else verdict.line
-                yield _command(kind, _place(report, guard, line), _message(verdict))
+                yield _command(kind, _place(report, guard, line), _message(guard, verdict))
 
 
 def _warning_commands(report: RunReport) -> Iterator[str]:
@@ -70,10 +70,10 @@ def _place(report: RunReport, guard: GuardResult, line: int) -> dict[str, str]:
     return {"file": one_line(report.guards_file), "line": str(line), "title": title}
 
 
-def _message(verdict: Verdict) -> str:
+def _message(guard: GuardResult, verdict: Verdict) -> str:
     lines = [verdict.sentence]
-    if verdict.excess is not None:
-        lines.append(f"off by {common.quantity(verdict.excess, verdict.unit)}")
+    if (beyond := common.excess(guard, verdict)) is not None:
+        lines.append(f"off by {beyond}")
     lines += common.evidence(verdict)
     return shortened("\n".join(map(printable, lines)), _MESSAGE_LENGTH)
 
@@ -119,7 +119,7 @@ def _problem(report: RunReport, guard: GuardResult) -> Iterator[str]:
     at = common.location(report, guard.line)
     yield f"### {guard.status}: {escaped(guard.id)}\n\n{escaped(guard.title)} ({escaped(at)})\n\n"
     for verdict in common.problem_verdicts(guard):
-        details = [f"{label}: {text}" for label, text in common.facts(report, verdict).items()]
+        details = [f"{label}: {text}" for label, text in common.facts(report, guard, verdict).items()]
         lines = [f"- **{verdict.status}**: {escaped(verdict.sentence)}\n"]
         lines += [f"  - {escaped(line)}\n" for line in (*details, *common.evidence(verdict))]
         yield "".join(lines)

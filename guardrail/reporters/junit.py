@@ -70,7 +70,7 @@ def _add_guard(suite: Element, report: RunReport, guard: GuardResult) -> None:
         outcome = SubElement(case, "failure" if guard.status is Status.FAIL else "error")
         outcome.set("type", "undecided" if guard.status is Status.UNDECIDED else one_line(verdicts[0].code))
         outcome.set("message", _message(verdicts))
-        outcome.text = "\n".join(line for verdict in verdicts for line in _explain(report, verdict))
+        outcome.text = "\n".join(line for verdict in verdicts for line in _explain(report, guard, verdict))
     SubElement(case, "system-out").text = "\n".join(_log(guard))
 
 
@@ -79,9 +79,9 @@ def _message(verdicts: Sequence[Verdict]) -> str:
     return one_line(verdicts[0].sentence) + more
 
 
-def _explain(report: RunReport, verdict: Verdict) -> Iterable[str]:
+def _explain(report: RunReport, guard: GuardResult, verdict: Verdict) -> Iterable[str]:
     yield f"{verdict.status}: {one_line(verdict.sentence)}"
-    for label, text in common.facts(report, verdict).items():
+    for label, text in common.facts(report, guard, verdict).items():
         yield f"  {label}: {text}"
     for line in verdict.evidence:
         yield f"  {one_line(line)}"

@@ -93,7 +93,7 @@ class TerminalReporter:
             yield ""
             lead = "" if verdict.status is guard.status else f"{verdict.status}: "
             yield _indented(Text(lead + one_line(verdict.sentence), style=_STYLES[verdict.status]))
-            yield _indented(_details(report, verdict), 2 * _INDENT)
+            yield _indented(_details(report, guard, verdict), 2 * _INDENT)
         holding = sum(verdict.status is Status.PASS for verdict in guard.verdicts)
         if holding:
             yield ""
@@ -133,11 +133,11 @@ def _origin(report: RunReport) -> Text:
     return Text.assemble((f"guardrail {one_line(report.version)}", "bold"), (origin, "dim"))
 
 
-def _details(report: RunReport, verdict: Verdict) -> Table:
+def _details(report: RunReport, guard: GuardResult, verdict: Verdict) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=_LABEL_WIDTH, style="dim")
     table.add_column(overflow="fold")
-    for label, text in common.facts(report, verdict).items():
+    for label, text in common.facts(report, guard, verdict).items():
         table.add_row(label, Text(text))
     for position, line in enumerate(common.evidence(verdict)):
         table.add_row("" if position else "evidence", Text(line))

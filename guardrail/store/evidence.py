@@ -20,6 +20,11 @@ FOLDER = "evidence"
 
 _ALGORITHM = "sha256:"
 
+_REMEDY = (
+    "restore it from git; where that cannot be, remove the anchor from the guards file, and measure it anew "
+    "with 'guardrail reanchor'"
+)
+
 
 class EvidenceError(UsageError):
     """An evidence file is missing, or is not what its name or its anchor says."""
@@ -73,26 +78,22 @@ def read_evidence(folder: Path, name: str) -> Evidence:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise EvidenceError(
-            f"its evidence {shown} cannot be read ({error.strerror}); restore the file from git, or anchor "
-            "again with 'guardrail reanchor'"
-        ) from error
+        raise EvidenceError(f"its evidence {shown} cannot be read ({error.strerror}); {_REMEDY}") from error
     if digest(content) != name:
-        raise EvidenceError(
-            f"its evidence {shown} does not match its own name; restore the file from git, or anchor again "
-            "with 'guardrail reanchor'"
-        )
+        raise EvidenceError(f"its evidence {shown} does not match its own name; {_REMEDY}")
     try:
         evidence = _adapter().validate_json(content)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = ".".join(map(str, fault["loc"]))
-        raise EvidenceError(f"its evidence {shown} is not one: {place}: {fault['msg']}") from error
+        raise EvidenceError(f"its evidence {shown} is not one: {place}: {fault['msg']}; {_REMEDY}") from error
     if (
         not evidence.windows
         or anchored_value([window.value for window in evidence.windows]) != evidence.value
     ):
-        raise EvidenceError(f"the value in its evidence {shown} is not the median of the windows there")
+        raise EvidenceError(
+            f"the value in its evidence {shown} is not the median of the windows there; {_REMEDY}"
+        )
     return evidence
 
 
@@ -128,8 +129,8 @@ def anchor_fault(
     for name, (stated, measured) in pairs.items():
         if stated != measured:
             return (
-                f"its {name} is {_shown(stated)}, but its evidence says {_shown(measured)}; an anchor is "
-                "moved by 'guardrail reanchor', never by hand"
+                f"its {name} is {_shown(stated)}, but its evidence says {_shown(measured)}, and an anchor is "
+                f"never moved by hand; {_REMEDY}"
             )
     return None
 

@@ -1,9 +1,10 @@
 """One row of the ledger."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from guardrail.errors import UsageError
 from guardrail.spec.anchors import Day
@@ -21,6 +22,20 @@ _NEEDED: dict[str, tuple[str, ...]] = {
 }
 """What a row must state beside what every row states, by its verdict."""
 
+_COMMIT = re.compile(r"[0-9a-f]{7,64}( with changes)?")
+
+
+def _real_commit(text: str) -> str:
+    if not _COMMIT.fullmatch(text):
+        raise ValueError(
+            "expected a git commit: 7 hexadecimal digits or more, and ' with changes' where it had some"
+        )
+    return text
+
+
+Commit = Annotated[str, AfterValidator(_real_commit)]
+Ratio = Annotated[Number, Field(gt=0)]
+
 
 class Row(Strict):
     """A lever that was tried or registered, or an anchor that was moved."""
@@ -33,13 +48,13 @@ class Row(Strict):
     criterion: Annotated[list[str], Field(min_length=1)] | None = Field(
         None, description="What was to decide, written before anything was measured."
     )
-    commit: Text | None = Field(None, description="The commit that was measured.")
+    commit: Commit | None = Field(None, description="The commit that was measured.")
     arms: Annotated[dict[str, str], Field(min_length=1)] | None = Field(
         None, description="What was compared, by arm."
     )
     metric: Text | None = Field(None, description="What was measured, with its unit.")
-    estimate: Number | None = Field(None, description="The measured ratio B/A.")
-    interval: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
+    estimate: Ratio | None = Field(None, description="The measured ratio B/A.")
+    interval: Annotated[list[Ratio], Field(min_length=2, max_length=2)] | None = Field(
         None, description="Interval of the ratio."
     )
     confidence: Number | None = Field(None, gt=0, lt=1, description="Confidence of the interval.")

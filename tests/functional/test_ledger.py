@@ -58,6 +58,23 @@ def test_words_that_no_row_holds_are_said_to_be_held_by_none(guardrail):
     assert (found.returncode, found.stdout) == (0, "no row of ledger.yaml holds split and scales\n")
 
 
+@pytest.mark.parametrize("words", [("",), ("units", " ")])
+def test_an_empty_word_is_refused_because_every_row_holds_it(guardrail, words):
+    assert guardrail(*REGISTERED).returncode == 0
+    found = guardrail("ledger", "search", *words)
+    message = "guardrail: a word to search for is empty; 'guardrail ledger list' lists every row\n"
+    assert (found.returncode, found.stdout, found.stderr) == (2, "", message)
+
+
+def test_the_documented_look_ups_find_rows_of_the_bundled_ledger(guardrail):
+    text = (ROOT / "docs" / "ledger.md").read_text()
+    commands = re.findall(r"^guardrail (ledger (?:search|show) [^#\n]+)", text, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        found = guardrail(*command.split(), "--ledger", ROOT / "ledger.yaml")
+        assert (found.returncode, "int4-split-kv-forced" in found.stdout) == (0, True), command
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -70,6 +87,13 @@ def test_words_that_no_row_holds_are_said_to_be_held_by_none(guardrail):
             "registered: no earlier row is named 'two-units'\n",
         ),
         ((*REGISTERED, "--date", "2026-13-01"), "guardrail: date: there is no day 2026-13-01\n"),
+        ((*KILLED, "--estimate", "-3"), "guardrail: estimate must be greater than 0\n"),
+        ((*KILLED, "--interval", "-1", "1"), "guardrail: interval[0] must be greater than 0\n"),
+        (
+            (*KILLED, "--commit", "not a commit!!"),
+            "guardrail: commit: expected a git commit: 7 hexadecimal digits or more, and ' with changes' "
+            "where it had some\n",
+        ),
         ((*KILLED, "--estimate", "nan"), "guardrail: estimate must be a finite number\n"),
     ],
 )

@@ -237,6 +237,70 @@ def test_what_is_mistaken_on_the_command_line_is_said(git, guardrail, arguments,
     assert git("status", "--porcelain") == ""
 
 
+def test_lost_evidence_is_answered_by_removing_its_anchor_and_measuring_anew(git, folder, guardrail):
+    assert guardrail(*FIRST).returncode == 0
+    git("add", "-A")
+    git("commit", "-qm", "anchored")
+    git("rm", "-q", "-r", "evidence")
+    git("commit", "-qm", "lost")
+    for command in (("check",), FIRST):
+        found = guardrail(*command)
+        assert found.returncode == 2
+        assert "remove the anchor from the guards file, and measure it anew with 'guardrail reanchor'" in (
+            found.stderr
+        )
+    (folder / "guards.yaml").write_text(PACE)
+    git("commit", "-qam", "removed")
+    anew = guardrail(*FIRST)
+    assert anew.returncode == 0, anew.stderr
+    assert "first anchor 719 tokens/s" in anew.stdout
+    assert guardrail("check").returncode == 0
+
+
+LOGGED = """\
+  - id: logged
+    title: the command keeps its pace
+    probe: command
+    subject: engine.txt
+    command: [touch, measured.log, "{subject}"]
+    metrics:
+      pace: {path: pace, unit: tokens/s}
+    require:
+      pace: {slack: 2%}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (
+            ("--profile", "h200"),
+            3,
+            "--profile h200: this machine is not it (it has no GPU), so logged cannot be measured for it",
+        ),
+        (("--metric", "time"), 2, "--metric time: logged does not bound it; it bounds pace"),
+    ],
+)
+def test_what_cannot_be_anchored_here_is_refused_before_it_is_measured(
+    git, folder, guardrail, monkeypatch, arguments, code, said
+):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    (folder / "guards.yaml").write_text(PACE + LOGGED)
+    git("commit", "-qam", "a command")
+    found = guardrail("reanchor", "logged", *FIRST[2:], *arguments)
+    assert (found.returncode, said in found.stderr) == (code, True), found.stderr
+    assert not (folder / "measured.log").exists()
+
+
+def test_a_profile_that_nothing_was_measured_for_is_said_beside_those_that_it_was(git, guardrail):
+    found = guardrail(*FIRST, "--profile", "gb10")
+    assert found.returncode == 1
+    assert found.stderr == (
+        "guardrail: no anchor is moved:\n  - decode: nothing that is asked for was measured: --profile gb10 "
+        "is none of its places (h200)\n"
+    )
+
+
 SPEED = """\
   - id: product
     title: the output matrix streams at the card's rate

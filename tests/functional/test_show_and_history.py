@@ -102,7 +102,12 @@ def test_history_lists_every_anchor_with_its_change_and_reason(guards, guardrail
 
 def test_a_guard_without_anchors_has_no_history(guards, guardrail):
     found = guardrail("history", "written", "--guards", "anchored.yaml")
-    assert found.stdout == "written has no anchors: its bounds are written, or not measured yet\n"
+    assert found.stdout == "written has no anchors: the bound of rate is written\n"
+    found = guardrail("history", "bare", "--guards", "anchored.yaml")
+    assert found.stdout == (
+        "bare has no anchors: the bound of rate is not anchored; run 'guardrail reanchor bare --class "
+        "measurement --reason ...'\n"
+    )
 
 
 def test_a_history_is_drawn(guards, folder, guardrail):
@@ -138,8 +143,9 @@ def test_an_anchor_moved_by_hand_stops_every_command_with_its_line(guards, guard
         found = guardrail(*command, "--guards", "anchored.yaml")
         assert found.returncode == 2
         assert found.stderr == (
-            "guardrail: anchored.yaml:3: anchor of rate: its value is 600.0, but its evidence says 700.0; an "
-            "anchor is moved by 'guardrail reanchor', never by hand\n"
+            "guardrail: anchored.yaml:3: anchor of rate: its value is 600.0, but its evidence says 700.0, "
+            "and an anchor is never moved by hand; restore it from git; where that cannot be, remove the "
+            "anchor from the guards file, and measure it anew with 'guardrail reanchor'\n"
         )
 
 
@@ -149,7 +155,7 @@ def test_evidence_that_was_changed_stops_every_command_with_the_line(guards, fol
     found = guardrail("check", "--guards", "anchored.yaml")
     assert found.returncode == 2
     assert found.stderr.count("anchored.yaml:3: ") == 2
-    assert "does not match its own name; restore the file from git" in found.stderr
+    assert "does not match its own name; restore it from git" in found.stderr
 
 
 def test_a_floor_left_behind_is_noted_and_fails_when_strict(guards, folder, guardrail):

@@ -1,3 +1,5 @@
+import pytest
+
 from guardrail.engine import Finished, Progress, run
 from guardrail.errors import MeasurementError
 from guardrail.probes.interface import Measured
@@ -80,7 +82,8 @@ def test_a_failed_task_is_the_probe_s_to_judge():
     assert verdicts(results[0]) == [(Status.FAIL, "not-equals", "failures is 1 tasks, must be exactly 0")]
 
 
-def test_a_result_says_what_was_asked_and_what_it_cost():
+def test_a_result_says_what_was_asked_and_what_it_cost(monkeypatch):
+    monkeypatch.setattr("guardrail.engine.perf_counter", iter([50.0, 53.0]).__next__)
     runner = FakeRunner({"a": Done(1, 2.5), "b": Done(1, 9.0, cached=True)})
     job = fake_job(ScriptedProbe(["a", "b"]), "costly", subject_hash="beef", line=7)
     _, results = split(run([job], runner, CONTEXT))
@@ -92,6 +95,17 @@ def test_a_result_says_what_was_asked_and_what_it_cost():
         "tiny.gate",
     )
     assert (result.line, result.subject_hash, result.seconds, result.cached) == (7, "beef", 2.5, False)
+
+
+def test_a_guard_s_seconds_are_those_in_which_any_of_its_tasks_ran(monkeypatch):
+    ticks = iter(
+        [100.0, 110.3, 110.5, 200.0, 200.1]
+    )  # the first round's begin and two ends, then the second's
+    monkeypatch.setattr("guardrail.engine.perf_counter", ticks.__next__)
+    runner = FakeRunner({"a": Done(0, 10.3), "b": Done(0, 10.3), "c": Done(0, 10.3)})
+    _, results = split(run([fake_job(ScriptedProbe(["a", "b"], ["c"]))], runner, CONTEXT))
+    # Two workers from 100.0 to 110.3 and from 100.2 to 110.5; the third outcome was known before its round.
+    assert results[0].seconds == pytest.approx(10.5 + 0.1)
 
 
 def test_a_result_is_cached_only_where_every_task_was():

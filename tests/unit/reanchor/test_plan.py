@@ -81,3 +81,12 @@ def test_a_first_anchor_has_no_ratio(series):
     found = series(686.0, 686.0, 686.0, bound={"slack": "2%"})
     row = ledger_row(found, evidence_of(found, ORDER, FACTS, [], "2026-12-09"), HASH, ())
     assert (row.estimate, row.interval, row.arms) == (None, None, {"new": "commit 0123abcd4567"})
+
+
+def test_a_metric_that_falls_to_zero_leaves_a_row_without_a_ratio(series):
+    found = series(
+        0, 0, 0, bound={"slack": "0%", "side": "ceiling", "anchor": {"h200": STATED | {"value": 5}}}
+    )
+    row = ledger_row(found, evidence_of(found, ORDER, FACTS, [], "2026-12-09"), HASH, ())
+    assert (row.estimate, row.interval) == (None, None)
+    assert row.what == "re-anchor decode: rate (h200) from 5 to 0 tokens/s, class measurement"

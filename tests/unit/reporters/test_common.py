@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from guardrail.records.measurement import Measurement
 from guardrail.records.report import RunReport
 from guardrail.records.verdict import Status, Verdict
 from guardrail.reporters import common
@@ -89,6 +90,35 @@ def test_faults_of_a_run_are_those_that_no_guard_shows(name: str, codes: list[st
 )
 def test_quantities_keep_all_digits_of_whole_numbers(value: float | None, unit: str, expected: str) -> None:
     assert common.quantity(value, unit) == expected
+
+
+@pytest.mark.parametrize(
+    ("interval", "measured", "expected"),
+    [
+        (None, 56.0, "18.5 ms"),
+        ((56.0, 56.0), 56.0, "18.5 ms"),
+        ((28.5, 81.5), 56.0, "at least 18.5 ms (interval 28.5 to 81.5)"),
+        ((28.5, 81.5), 57.0, "18.5 ms"),  # of another measurement
+    ],
+)
+def test_what_an_interval_decided_is_off_by_at_least_its_nearer_end(interval, measured, expected) -> None:
+    where = {"device": "h200"}
+    verdict = Verdict(
+        Status.FAIL,
+        "beyond-ceiling",
+        "slow",
+        metric="delay",
+        unit="ms",
+        where=where,
+        measured=56.0,
+        excess=18.5,
+    )
+    other = Measurement("delay", "ms", 56.0, {"device": "gb10"}, interval=(1.0, 2.0))
+    found = Measurement("delay", "ms", measured, where, interval=interval)
+    guard = replace(reports.FAILING, verdicts=(verdict,), measurements=(other, found))
+    assert common.excess(guard, verdict) == expected
+    assert common.facts(reports.report(guard), guard, verdict)["off by"] == expected
+    assert common.excess(guard, replace(verdict, excess=None)) is None
 
 
 @pytest.mark.parametrize(

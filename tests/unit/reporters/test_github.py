@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
+from guardrail.records.measurement import Measurement
 from guardrail.records.report import RunReport
 from guardrail.records.verdict import Status, Verdict
 from guardrail.reporters.github import annotations, summary
@@ -24,6 +25,17 @@ def test_annotations_mark_the_bound_or_the_guard_worst_first() -> None:
         "this run used 3.7.1",
         "::warning file=guards.yaml,line=30,title=decode-7b-tg128::the clock fell by 4 %25 during the window",
     ]
+
+
+def test_an_annotation_says_how_far_off_the_nearer_end_of_an_interval_is() -> None:
+    slow = Verdict(
+        Status.FAIL, "beyond-ceiling", "delay is 56 ms", metric="delay", unit="ms", measured=56.0, excess=18.5
+    )
+    measured = Measurement("delay", "ms", 56.0, interval=(28.5, 81.5))
+    guard = replace(reports.FAILING, verdicts=(slow,), measurements=(measured,))
+    assert annotations(reports.report(guard)).endswith(
+        "::delay is 56 ms%0Aoff by at least 18.5 ms (interval 28.5 to 81.5)\n"
+    )
 
 
 def test_a_green_run_has_no_annotations() -> None:

@@ -195,7 +195,7 @@ def test_every_fault_is_named_with_its_line(path):
         f"{path}:3: id must be lower-case letters and digits, joined by single '.', '_' or '-'",
         f"{path}:4: date must be a day, such as 2026-12-03",
         f"{path}:14: unknown key 'colour'; known: arms, commit, confidence, corrects, criterion, date, "
-        "estimate, id, interval, lesson, mechanism, metric and more",
+        "estimate, id, interval, lesson, mechanism, metric, outcome, registered, reopen, verdict, what",
         f"{path}:15: this must be 'name: value' lines, not the text 'three'",
     ]
 
@@ -206,6 +206,12 @@ def test_every_fault_is_named_with_its_line(path):
         ({"verdict": "landed"}, "a row with verdict landed needs 'commit'"),
         ({"verdict": "vetoed-before-build", "reopen": None}, "verdict vetoed-before-build needs 'reopen'"),
         ({"verdict": "measured-only"}, "a row with verdict measured-only needs 'arms'"),
+        ({"commit": "not a commit!!"}, "expected a git commit: 7 hexadecimal digits or more"),
+        ({"commit": "abc123"}, "expected a git commit: 7 hexadecimal digits or more"),
+        ({"commit": "0123abc with change"}, "and ' with changes' where it had some"),
+        ({"estimate": -3}, "greater than 0"),
+        ({"estimate": 0.0}, "greater than 0"),
+        ({"interval": [-1.0, 1.0]}, "greater than 0"),
         ({"interval": [2, 1]}, r"the interval \[2, 1\] ends before it begins"),
         ({"verdict": "registered", "criterion": ["c"], "arms": {"A": "a"}}, "precedes the measurement"),
     ],
@@ -213,6 +219,24 @@ def test_every_fault_is_named_with_its_line(path):
 def test_a_row_states_what_its_verdict_asks_for(changes, message):
     with pytest.raises(ValueError, match=message):
         row(KILLED, **changes)
+
+
+@pytest.mark.parametrize(
+    "commit", ["0123abc", "3729787", "0123abcd" * 5, "0123abcd" * 8, "0123abc with changes"]
+)
+def test_a_commit_is_named_by_its_digits_and_may_have_changes(path, commit):
+    append_row(path, row(KILLED, commit=commit, registered=None))
+    assert read_ledger(path).entries[0].row.commit == commit
+
+
+def test_a_commit_and_a_ratio_that_are_none_are_refused_with_their_lines(path):
+    append_row(path, row(KILLED, commit="0123abc", estimate=0.9, registered=None))
+    path.write_text(path.read_text().replace("0123abc", "not a commit!!").replace("0.9\n", "-3\n"))
+    assert faults(path) == [
+        f"{path}:8: commit: expected a git commit: 7 hexadecimal digits or more, and ' with changes' where "
+        "it had some",
+        f"{path}:9: estimate must be greater than 0",
+    ]
 
 
 def test_a_row_refers_to_earlier_rows_alone(path):
