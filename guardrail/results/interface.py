@@ -92,6 +92,10 @@ def number(value: Any, place: str) -> float:
     Raises:
         MeasurementError: It is no number, or not finite.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    try:
+        found = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+    except OverflowError:
+        found = math.inf  # an integer of more digits than a float has room for
+    if not math.isfinite(found):
         raise MeasurementError(f"{place}: expected a finite number, not {str(value)[:60]!r}")
-    return float(value)
+    return found

@@ -45,6 +45,12 @@ def test_a_path_to_no_number_says_what_is_there(path, message):
     assert str(caught.value) == message
 
 
+def test_an_integer_beyond_a_float_is_no_finite_number():
+    output = READERS["json"](f'{{"rate": {10**400}}}', "bench")
+    with pytest.raises(MeasurementError, match="bench: rate: expected a finite number, not '10000000000"):
+        output.series("rate")
+
+
 def test_the_keys_that_are_there_are_all_listed_or_counted():
     keys = [f"k{number}" for number in range(23)]
     for stated, message in (
