@@ -62,7 +62,6 @@ def reduction_builds() -> tuple[Build, ...]:
     signature = {"output_ptr": "*fp16:16", **_PARTIALS, "seq_lens_ptr": "*i32:16"}
     signature |= {"query_starts_ptr": "*i32:16", **_SCRATCH, **_OUTPUT_STRIDES}
     constants: dict[str, Scalar | None] = {
-        "groups_ptr": None,
         "sinks_ptr": None,
         "HEAD_SIZE": 256,
         "HEAD_PADDED": 256,
@@ -72,25 +71,26 @@ def reduction_builds() -> tuple[Build, ...]:
         "DIMS": tuning.REDUCED_DIMS,
         "PDL": False,
     }
+    written = {**constants, "groups_ptr": None}
     of_128 = {"HEAD_SIZE": 128, "HEAD_PADDED": 128, "DIMS": 128}
     return (
-        Build("head256", signature, {**constants, "signs_ptr": None}, tuning.REDUCTION_WARPS),
+        Build("head256", signature, {**written, "signs_ptr": None}, tuning.REDUCTION_WARPS),
         Build(
             "head256-rotated",
             {**signature, **_SIGNS},
-            {**constants, "DIMS": 256},
+            {**written, "DIMS": 256},
             tuning.rotated_reduction_warps(256),
         ),
         Build(
             "head128-rotated",
             {**signature, **_SIGNS},
-            {**constants, **of_128},
+            {**written, **of_128},
             tuning.rotated_reduction_warps(128),
         ),
         Build(
             "head128-quantized",
             {**signature, **_SIGNS, "groups_ptr": "*u8:16"},
-            {**{name: value for name, value in constants.items() if name != "groups_ptr"}, **of_128},
+            {**constants, **of_128},
             tuning.rotated_reduction_warps(128),
         ),
     )
