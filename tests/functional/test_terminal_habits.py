@@ -203,14 +203,10 @@ def heed_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-INTERRUPTED = (
-    "guardrail: interrupted\nno report is written; what was measured and can be kept is in the cache\n"
-)
-
-
-def test_ctrl_c_while_workers_start_is_told_by_guardrail_alone(folder, environment):
-    process = subprocess.Popen(
-        command(*CHECK, "--fresh"),
+def interruptible(folder, environment, *arguments):
+    """Start a command in a session of its own, so that it alone is sent what a terminal would send."""
+    return subprocess.Popen(
+        command(*arguments),
         cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,
@@ -219,6 +215,15 @@ def test_ctrl_c_while_workers_start_is_told_by_guardrail_alone(folder, environme
         start_new_session=True,
         preexec_fn=heed_interrupts,
     )
+
+
+INTERRUPTED = (
+    "guardrail: interrupted\nno report is written; what was measured and can be kept is in the cache\n"
+)
+
+
+def test_ctrl_c_while_workers_start_is_told_by_guardrail_alone(folder, environment):
+    process = interruptible(folder, environment, *CHECK, "--fresh")
     deadline = time.monotonic() + 30
     while "multiprocessing.spawn" not in " ".join(children_of(process.pid)):
         assert time.monotonic() < deadline
@@ -240,15 +245,14 @@ def children_of(pid):
 @pytest.mark.parametrize("to_the_group", [True, False])
 def test_ctrl_c_ends_a_check_and_its_workers_at_once(folder, environment, to_the_group):
     marker = folder / "worker.pid"
-    process = subprocess.Popen(
-        command("check", "--guards", "tiny.yaml", "--only", "tiny-gate"),
-        cwd=folder,
-        env=environment | {"TINY_HANG": str(marker)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=heed_interrupts,
+    process = interruptible(
+        folder,
+        environment | {"TINY_HANG": str(marker)},
+        "check",
+        "--guards",
+        "tiny.yaml",
+        "--only",
+        "tiny-gate",
     )
     deadline = time.monotonic() + 30
     while not (marker.exists() and marker.read_text()):
